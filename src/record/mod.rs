@@ -1,0 +1,3 @@
+//! Archives: their schema, how they are written, and how they are verified without Docker or network.
+
+pub mod schema;
