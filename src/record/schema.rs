@@ -131,6 +131,9 @@ pub struct Load {
     pub generator_cpu_us_per_request: Option<f64>,
     /// The longest time between two passes of the generator's loop beyond its own intended wait.
     pub longest_pause_us: f64,
+    /// What the instrument itself saw go wrong (a clock that stepped, a target that died), a sentence
+    /// each; every one makes the load invalid. Observed, where `invalid_reasons` is derived.
+    pub faults: Vec<String>,
     /// Failures by kind, bounded in number.
     pub errors: BTreeMap<String, u64>,
     /// Why a field is null.

@@ -1,0 +1,3 @@
+//! Everything computed from what was measured: pure, without Docker, sockets or files.
+
+pub mod judge;
