@@ -38,7 +38,11 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 impl Error {
     /// A failure of the given kind, without advice yet.
     pub fn new(exit: Exit, what: impl Into<String>) -> Self {
-        Self { exit, what: what.into(), next: String::new() }
+        Self {
+            exit,
+            what: what.into(),
+            next: String::new(),
+        }
     }
 
     /// Exit 1: something that should not happen.

@@ -14,12 +14,19 @@ pub enum Mark {
 }
 
 impl Mark {
-    const ALL: [(Mark, &str); 3] =
-        [(Mark::Start, "start"), (Mark::Tick, "tick"), (Mark::End, "end")];
+    const ALL: [(Mark, &str); 3] = [
+        (Mark::Start, "start"),
+        (Mark::Tick, "tick"),
+        (Mark::End, "end"),
+    ];
 
     /// As it stands in the file.
     pub fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(mark, _)| *mark == self).expect("every mark is listed").1
+        Self::ALL
+            .iter()
+            .find(|(mark, _)| *mark == self)
+            .expect("every mark is listed")
+            .1
     }
 }
 
@@ -81,7 +88,9 @@ pub fn read(csv: &str) -> Result<Vec<Sample>> {
     let mut lines = csv.lines();
     let header = format!("t_s,phase,mark,{}", COLUMNS.join(","));
     if lines.next() != Some(&header) {
-        return Err(Error::unverified(format!("line 1: expected the header {header}")));
+        return Err(Error::unverified(format!(
+            "line 1: expected the header {header}"
+        )));
     }
     lines
         .enumerate()
@@ -102,9 +111,18 @@ fn row(line: &str) -> Option<Sample> {
     let mut values = [None; COLUMNS.len()];
     for value in &mut values {
         let cell = cells.next()?;
-        *value = if cell.is_empty() { None } else { Some(cell.parse().ok()?) };
+        *value = if cell.is_empty() {
+            None
+        } else {
+            Some(cell.parse().ok()?)
+        };
     }
-    cells.next().is_none().then_some(Sample { t_s, phase, mark, values })
+    cells.next().is_none().then_some(Sample {
+        t_s,
+        phase,
+        mark,
+        values,
+    })
 }
 
 #[cfg(test)]

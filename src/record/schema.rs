@@ -39,7 +39,10 @@ impl Ledger {
             self.unsent,
             self.in_flight,
         ];
-        parts.iter().try_fold(0u64, |sum, part| sum.checked_add(*part)) == Some(self.scheduled)
+        parts
+            .iter()
+            .try_fold(0u64, |sum, part| sum.checked_add(*part))
+            == Some(self.scheduled)
     }
 }
 
