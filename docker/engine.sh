@@ -69,14 +69,15 @@ install() {
     $apt install -y --no-install-recommends "$@" </dev/null >"$apt_log" 2>&1 && return
     say "fetching the package lists first"
     $apt update </dev/null >>"$apt_log" 2>&1 # a broken source of something else is no reason to stop
-    $apt install -y --no-install-recommends "$@" </dev/null >>"$apt_log" 2>&1 ||
-        fail "apt-get could not install $*" "$apt_log"
+    $apt install -y --no-install-recommends "$@" </dev/null >>"$apt_log" 2>&1
 }
 
-# What bootstraps the base image. The archive keyring and gpg are there on Debian, not on Ubuntu.
+# The archive keyring and gpg are there on Debian, not on Ubuntu.
+lacks_mmdebstrap() { ! have mmdebstrap || [ ! -e /usr/share/keyrings/debian-archive-keyring.gpg ]; }
+
+# Where a registry answers the base image is pulled, so a machine without mmdebstrap is no failure.
 install_mmdebstrap() {
-    have mmdebstrap && [ -e /usr/share/keyrings/debian-archive-keyring.gpg ] && return
-    install mmdebstrap debian-archive-keyring gpg
+    install mmdebstrap debian-archive-keyring gpg || say "no mmdebstrap (see $apt_log): the base image will have to be pulled"
 }
 
 # runs PIDFILE NAME: is it the pid file of a live process of that name? A zombie is not live, whoever forgot to reap it.
@@ -85,15 +86,14 @@ runs() {
         ! grep -q '^State:[[:space:]]*Z' "/proc/$pid/status" 2>/dev/null
 }
 
-# wait_for_engine PIDFILE_CHECK...: until it answers (true), or the command given says that nothing runs any more, or
-# time is up (false).
+# wait_for_engine COMMAND...: until the engine answers (true), or COMMAND says that nothing runs any more, or time is up
+# (false).
 wait_for_engine() {
-    tries=$((start_seconds * 2))
-    while [ $tries -gt 0 ]; do
+    deadline=$(($(date +%s) + start_seconds))
+    while [ "$(date +%s)" -lt $deadline ]; do
         answers && return 0
-        "$@" || return 1
-        sleep 0.5
-        tries=$((tries - 1))
+        "$@" 2>/dev/null || return 1
+        sleep 0.3
     done
     return 1
 }
@@ -130,11 +130,11 @@ start_by_hand() {
 }
 
 if answers; then
-    if have mmdebstrap || ! is_root || ! is_debian; then
-        say "an engine answers at $host: nothing to do"
-    else
+    if is_root && is_debian && lacks_mmdebstrap; then
         say "an engine answers at $host"
         install_mmdebstrap
+    else
+        say "an engine answers at $host: nothing to do"
     fi
     exit 0
 fi
@@ -161,8 +161,8 @@ if ! have dockerd; then
     apparmor=
     grep -qs Y /sys/module/apparmor/parameters/enabled && apparmor=apparmor
     # shellcheck disable=SC2086
-    install docker.io iptables ca-certificates $apparmor 9>&-
+    install docker.io iptables ca-certificates $apparmor 9>&- || fail "apt-get could not install docker.io" "$apt_log"
 fi
-install_mmdebstrap 9>&-
+lacks_mmdebstrap && install_mmdebstrap 9>&-
 if has_systemd; then start_with_systemd; else start_by_hand; fi
 say "an engine answers at $host"
