@@ -1,0 +1,26 @@
+//! What people write, checked: adapters, workloads and plans, from YAML to the cells to be run in
+//! their seeded order. Everything here is pure, on texts and values; only [`kit`] reads folders.
+
+pub mod adapter;
+mod check;
+pub mod contender;
+pub mod cpus;
+pub mod expect;
+pub mod kit;
+pub mod matrix;
+mod names;
+pub mod overrides;
+pub mod request;
+pub mod sources;
+pub mod span;
+pub mod spec;
+mod template;
+pub mod workload;
+pub mod yaml;
+
+pub use adapter::Adapter;
+pub use kit::Kit;
+pub use matrix::{Matrix, cell_seed};
+pub use overrides::Overrides;
+pub use spec::Plan;
+pub use workload::{Variant, Workload};

@@ -1,0 +1,365 @@
+//! Plans: which adapters meet which workloads, at which rates, how often, and under which limits.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::check::built;
+use super::contender::Contender;
+use super::cpus::{CpuAsk, CpuList};
+use super::span::{Seconds, Span};
+use super::yaml::Source;
+use crate::error::{Error, Result};
+use crate::stats::judge::Healthy;
+
+/// A checked plan. It is also what an archive's `plan.yaml` holds: resolved, with what was overridden.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// For a plan of the kit, its file's name without `.yaml`.
+    pub name: String,
+    /// What is made of the cells.
+    pub kind: Kind,
+    /// Who is compared.
+    pub adapters: Vec<Contender>,
+    /// At what.
+    pub workloads: Vec<String>,
+    /// How requests are paced.
+    #[serde(default)]
+    pub r#loop: Loop,
+    /// The rates, each a cell of its own.
+    pub rates_rps: Vec<u64>,
+    /// Connections at most.
+    pub connections: u32,
+    /// How slots are laid in time.
+    #[serde(default)]
+    pub arrivals: Arrivals,
+    /// The longest wait for a response.
+    #[serde(default = "five_seconds")]
+    pub timeout: Span,
+    /// Fresh containers per adapter, workload and rate.
+    pub repetitions: u32,
+    /// How long each phase lasts.
+    #[serde(default)]
+    pub phases: Phases,
+    /// What the target may use.
+    pub limits: PlannedLimits,
+    /// CPUs of the generator and the dependencies; by default all that the target leaves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load_cpus: Option<CpuList>,
+    /// What of the machine the target gets.
+    #[serde(default)]
+    pub mode: Mode,
+    /// The bounds of a healthy target.
+    #[serde(default = "forges_bounds")]
+    pub healthy: Healthy,
+    /// How often an invalid cell is measured again, at most; every attempt stays in the archive.
+    #[serde(default)]
+    pub retries: u32,
+    /// In which order the cells run.
+    #[serde(default)]
+    pub order: Order,
+    /// Of every draw: the cells' order, and each cell's order of requests.
+    #[serde(default = "one")]
+    pub seed: u64,
+    /// Whether its numbers are meant to be published.
+    #[serde(default = "yes")]
+    pub publishable: bool,
+    /// What was changed on the command line: `load: 60 -> 12`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub overridden: Vec<String>,
+    /// False as soon as a limit was changed by hand.
+    #[serde(default = "yes")]
+    pub comparable: bool,
+}
+
+/// What is made of the cells. Only [`Kind::Matrix`] is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs)]
+pub enum Kind {
+    Matrix,
+    Duel,
+    Sustain,
+    Closed,
+}
+
+/// How requests are paced. Only [`Loop::Open`] is built.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs)]
+pub enum Loop {
+    #[default]
+    Open,
+    Closed,
+}
+
+/// How slots are laid in time. Only [`Arrivals::Uniform`] is built.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs)]
+pub enum Arrivals {
+    #[default]
+    Uniform,
+    Poisson,
+}
+
+/// What of the machine the target gets. Only [`Mode::Pinned`] is built.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// CPUs of its own.
+    #[default]
+    Pinned,
+    /// All that it finds.
+    Unleashed,
+}
+
+/// In which order the cells run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    /// By workload, rate and repetition; the adapters drawn anew in each repetition.
+    #[default]
+    Grouped,
+    /// All cells drawn.
+    Shuffled,
+}
+
+/// The lengths of a cell's phases; the defaults are the Forge experiment's.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Phases {
+    /// At rest, before any load.
+    pub baseline: Seconds,
+    /// Load that is not counted.
+    pub warm_up: WarmUp,
+    /// At rest after it.
+    pub settle: Seconds,
+    /// What is counted.
+    pub load: Seconds,
+    /// At rest after the load.
+    pub recovery: Seconds,
+}
+
+/// A warm-up ends when it has lasted this long and has sent this many requests.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct WarmUp {
+    /// At least so long.
+    pub seconds: Seconds,
+    /// At least so many.
+    pub min_requests: u64,
+}
+
+impl Default for Phases {
+    fn default() -> Self {
+        Self {
+            baseline: Seconds::of(1.5),
+            warm_up: WarmUp::default(),
+            settle: Seconds::of(6.0),
+            load: Seconds::of(60.0),
+            recovery: Seconds::of(30.0),
+        }
+    }
+}
+
+impl Default for WarmUp {
+    fn default() -> Self {
+        Self {
+            seconds: Seconds::of(15.0),
+            min_requests: 0,
+        }
+    }
+}
+
+impl WarmUp {
+    /// How long it lasts at this rate, in seconds.
+    pub fn seconds_at(&self, rate_rps: u64) -> f64 {
+        let counted = self.min_requests as f64 / rate_rps.max(1) as f64;
+        self.seconds.get().max(counted)
+    }
+}
+
+/// What the target may use, as planned; what is in force is read back and recorded apart.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlannedLimits {
+    /// A number of CPUs, or which.
+    pub target_cpus: CpuAsk,
+    /// CPU time per time, in CPUs; no quota by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_quota: Option<f64>,
+    /// Memory and swap together, in MiB.
+    #[serde(default = "two_gib")]
+    pub memory_mib: u64,
+    /// Most processes and threads.
+    #[serde(default = "many_pids")]
+    pub pids: u64,
+}
+
+fn five_seconds() -> Span {
+    Span(Duration::from_secs(5))
+}
+
+fn forges_bounds() -> Healthy {
+    Healthy {
+        coverage: 0.95,
+        p99_ms: 250.0,
+    }
+}
+
+fn one() -> u64 {
+    1
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn two_gib() -> u64 {
+    2048
+}
+
+fn many_pids() -> u64 {
+    256
+}
+
+/// Least load of a plan whose numbers may be published.
+const PUBLISHABLE_LOAD_S: f64 = 12.0;
+
+/// Least repetitions of a plan whose numbers may be published.
+const PUBLISHABLE_REPETITIONS: u32 = 3;
+
+impl Plan {
+    /// Reads and checks a plan by itself; whether its adapters and workloads exist, the kit knows.
+    pub fn parse(source: &Source) -> Result<Self> {
+        let plan: Self = source.parse().map_err(|error| {
+            // A plan of a kind that is not built has keys that are not known either: say the first.
+            kind_of(&source.text)
+                .and_then(|kind| built(&kind).err())
+                .map_or(error, |wrong| source.wrong(wrong))
+        })?;
+        plan.check().map_err(|wrong| source.wrong(wrong))?;
+        Ok(plan)
+    }
+
+    /// As it is written into an archive: [`Plan::parse`] reads it back equal.
+    pub fn to_yaml(&self) -> Result<String> {
+        serde_yaml::to_string(self)
+            .map_err(|error| Error::unexpected(format!("cannot write the plan: {error}")))
+    }
+
+    /// Why its numbers may not be published, a sentence each; none if they may.
+    pub fn unpublishable(&self, sources_modified: bool) -> Vec<String> {
+        let mut reasons = Vec::new();
+        if !self.publishable {
+            reasons.push("the plan says `publishable: false`".to_owned());
+        }
+        let load = self.phases.load.get();
+        if load < PUBLISHABLE_LOAD_S {
+            reasons.push(format!(
+                "{load} s of load: at least {PUBLISHABLE_LOAD_S} s are needed"
+            ));
+        }
+        if self.repetitions < PUBLISHABLE_REPETITIONS {
+            reasons.push(format!(
+                "repetitions: {}, and at least {PUBLISHABLE_REPETITIONS} are needed",
+                self.repetitions
+            ));
+        }
+        if sources_modified {
+            reasons.push("adapters, workloads or docker differ from SHA256SUMS".to_owned());
+        }
+        reasons
+    }
+}
+
+/// The kind alone, of a plan that may be wrong in everything else.
+fn kind_of(text: &str) -> Option<Kind> {
+    #[derive(Deserialize)]
+    struct Peek {
+        kind: Kind,
+    }
+    serde_yaml::from_str::<Peek>(text)
+        .ok()
+        .map(|peek| peek.kind)
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// The least that is a plan.
+    pub(in crate::plan) const PLAN: &str = "\
+name: small
+kind: matrix
+adapters: [node-http, express@slow]
+workloads: [ok, hello]
+rates_rps: [100, 1000]
+connections: 32
+repetitions: 3
+limits:
+  target_cpus: 1
+";
+
+    /// A plan of this text.
+    pub(in crate::plan) fn parse(text: &str) -> Result<Plan> {
+        Plan::parse(&Source::new("p.yaml", text))
+    }
+
+    /// A plan for the tests of other modules.
+    pub(in crate::plan) fn plan() -> Plan {
+        parse(PLAN).unwrap()
+    }
+
+    #[test]
+    fn what_is_left_out_is_forges() {
+        let plan = plan();
+        assert_eq!(plan.phases, Phases::default());
+        assert_eq!(plan.phases.warm_up.seconds.get(), 15.0);
+        assert_eq!(plan.phases.load.get(), 60.0);
+        assert_eq!(plan.timeout.to_string(), "5s");
+        assert_eq!((plan.limits.memory_mib, plan.limits.pids), (2048, 256));
+        assert_eq!((plan.healthy.coverage, plan.healthy.p99_ms), (0.95, 250.0));
+        assert_eq!(
+            (plan.seed, plan.publishable, plan.comparable),
+            (1, true, true)
+        );
+        assert_eq!(plan.adapters[1].label, "slow");
+        let partly = parse(&format!(
+            "{PLAN}phases: {{load: 12, warm_up: {{min_requests: 9}}}}\n"
+        ));
+        let phases = partly.unwrap().phases;
+        assert_eq!((phases.load.get(), phases.recovery.get()), (12.0, 30.0));
+        assert_eq!(phases.warm_up.seconds.get(), 15.0);
+    }
+
+    #[test]
+    fn an_archived_plan_reads_back_equal() {
+        let mut full = parse(&format!(
+            "{PLAN}  cpu_quota: 1.5\nload_cpus: 0,2-3\ntimeout: 250ms\nseed: 18446744073709551615\n\
+             phases: {{baseline: 0.1}}\norder: shuffled\npublishable: false\n"
+        ))
+        .unwrap();
+        full.overridden = vec!["load: 60 -> 12".into()];
+        full.comparable = false;
+        for plan in [plan(), full] {
+            let yaml = plan.to_yaml().unwrap();
+            assert_eq!(parse(&yaml).unwrap(), plan, "{yaml}");
+        }
+    }
+
+    #[test]
+    fn what_may_not_be_published_says_why() {
+        let mut plan = plan();
+        assert!(plan.unpublishable(false).is_empty());
+        assert_eq!(plan.unpublishable(true).len(), 1);
+        plan.phases.load = Seconds::of(11.9);
+        plan.repetitions = 2;
+        plan.publishable = false;
+        let reasons = plan.unpublishable(true);
+        assert_eq!(reasons.len(), 4);
+        assert!(reasons[1].contains("11.9 s of load"), "{reasons:?}");
+    }
+}
