@@ -46,7 +46,8 @@ impl Ledger {
     }
 }
 
-/// A clock's figures in microseconds; a quantile without enough samples is null.
+/// A clock's figures in microseconds; a quantile without enough samples is null, and so are mean and
+/// maximum of a response clock that misses slots (`censored`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs)]
@@ -61,13 +62,14 @@ pub struct Latency {
     pub max: Option<f64>,
 }
 
-/// One cause of send lag, over the slots that it delayed at all.
+/// One cause of send lag. The three sums add up to the lag's.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LagCause {
-    /// Slots that this cause delayed (for `generator_late`, all slots that were found due).
+    /// Slots that this cause delayed by a microsecond or more; for `generator_late`, all that were
+    /// found due.
     pub count: u64,
-    /// The sum of the delays, in microseconds.
+    /// The sum of all delays, in microseconds.
     pub sum_us: f64,
     /// The 99th percentile of the delays; null with fewer than 1,000 of them.
     pub p99_us: Option<f64>,
@@ -120,17 +122,21 @@ pub struct Load {
     pub lag_causes: LagCauses,
     /// The schedule's rate; null in a closed loop.
     pub offered_rps: Option<f64>,
-    /// Completed per second of the schedule (open) or of the run (closed).
-    pub achieved_rps: f64,
-    /// Completed / scheduled.
-    pub coverage: f64,
+    /// The schedule's length (open), which holds floor(rate x duration) slots, or the run's (closed).
+    pub duration_s: f64,
+    /// Completed per second of that duration; null where there was none.
+    pub achieved_rps: Option<f64>,
+    /// Completed / scheduled; null where nothing was scheduled.
+    pub coverage: Option<f64>,
     /// Bytes received.
     pub bytes_in: u64,
     /// Connections opened, reconnects included.
     pub connections_opened: u64,
     /// How long opening them took.
     pub connect_us: Connect,
-    /// CPU time of the generator per completed request.
+    /// CPU time of the generator's threads over the load.
+    pub generator_cpu_us: Option<f64>,
+    /// That time / completed.
     pub generator_cpu_us_per_request: Option<f64>,
     /// The longest time between two passes of the generator's loop beyond its own intended wait.
     pub longest_pause_us: f64,
@@ -203,6 +209,8 @@ pub struct Cell {
     pub key: CellKey,
     /// The machine's architecture, as in `x86_64`.
     pub arch: String,
+    /// How the target ended under load, as in `exit code 137, killed for memory`; empty if it did not.
+    pub target_ended: String,
     /// Whether the target kept the plan's bounds; null where the cell is invalid or has too few
     /// samples to tell.
     pub healthy: Option<bool>,
@@ -217,7 +225,7 @@ pub struct Cell {
     /// The same at rest, in the baseline: shown, not subtracted.
     pub idle_cpu_pct: Option<f64>,
     /// Periods in which the cgroup was throttled under load.
-    pub throttled_periods: u64,
+    pub throttled_periods: Option<u64>,
     /// Involuntary context switches under load, over all threads seen at both edges.
     pub involuntary_switches: Option<u64>,
     /// Proportional set size (not read under load).
@@ -226,8 +234,8 @@ pub struct Cell {
     pub rss_mib: Memory,
     /// The cgroup's usage without inactive file cache.
     pub cgroup_mib: Memory,
-    /// From the target's start to its first valid response.
-    pub start_ms: f64,
+    /// From the target's start to its first valid response; null where there was none.
+    pub start_ms: Option<f64>,
     /// The image's size as the engine reports it.
     pub image_mib: f64,
     /// In force, read back.
@@ -236,7 +244,8 @@ pub struct Cell {
     pub phases: Vec<Phase>,
     /// Seconds since 1970 at the cell's start.
     pub started_unix_s: f64,
-    /// Digests of what this cell was measured under: `plan`, `environment`, `sources`, `image`.
+    /// SHA-256 of what this cell was measured under: `plan` (plan.yaml), `environment`
+    /// (environment.json), `sources` (their lines in SHA256SUMS), and the `image`'s id.
     pub digests: BTreeMap<String, String>,
 }
 
@@ -278,13 +287,14 @@ pub struct Group {
     pub rate_rps: Option<u64>,
     /// Connections.
     pub connections: u32,
-    /// Cells that were measured, valid or not.
+    /// Repetitions that were measured, valid or not; of several attempts the last one counts.
     pub runs: u32,
     /// Those whose instrument kept its rules.
     pub valid_runs: u32,
     /// Valid ones whose target kept its bounds.
     pub healthy_runs: u32,
-    /// Figure -> median and range over the valid runs; null where none has it.
+    /// Figure -> median and range over the valid runs; null unless each of them has it, so that a run
+    /// whose quantile was censored cannot better the median by its absence.
     pub figures: BTreeMap<String, Option<Spread>>,
 }
 

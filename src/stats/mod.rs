@@ -1,3 +1,5 @@
 //! Everything computed from what was measured: pure, without Docker, sockets or files.
 
+pub mod groups;
 pub mod judge;
+pub mod quantile;

@@ -1,0 +1,424 @@
+//! From what was observed to what is published: the one place, used when a cell is written and again
+//! when it is verified. Applied twice, it changes nothing.
+
+use std::collections::BTreeMap;
+
+use hdrhistogram::Histogram;
+
+use crate::record::hlog::Clocks;
+use crate::record::samples::{Mark, Sample};
+use crate::record::schema::{Cell, LagCause, Latency, Load, Memory};
+use crate::stats::judge::{self, Healthy};
+use crate::stats::quantile::{self, Over};
+
+/// Figures of a load that are computed here, so that their reasons in `nulls` are too.
+const OF_LOAD: [&str; 7] = [
+    "response_us.",
+    "service_us.",
+    "lag_us.",
+    "lag_causes.",
+    "achieved_rps",
+    "coverage",
+    "generator_cpu_us_per_request",
+];
+
+/// The same for a cell.
+const OF_CELL: [&str; 10] = [
+    "healthy",
+    "cpu_us_per_request",
+    "main_thread_us_per_request",
+    "cpu_pct",
+    "idle_cpu_pct",
+    "throttled_periods",
+    "involuntary_switches",
+    "pss_mib.",
+    "rss_mib.",
+    "cgroup_mib.",
+];
+
+type Nulls = BTreeMap<String, String>;
+
+/// A value, or why there is none.
+type Known<T = f64> = Result<T, String>;
+
+/// Fills every derived field of a load from its clocks and its observed fields (ledger,
+/// `offered_rps`, `duration_s`, `generator_cpu_us`, `faults`, `longest_pause_us`, the other causes).
+pub fn load(load: &mut Load, clocks: &Clocks) {
+    let nulls = &mut load.nulls;
+    forget(nulls, &OF_LOAD);
+    let ledger = load.ledger;
+    let over = Over::Scheduled(ledger.scheduled);
+    load.response_us = clock(nulls, "response_us", &clocks.response, over);
+    load.service_us = clock(nulls, "service_us", &clocks.service, Over::Recorded);
+    load.lag_us = clock(nulls, "lag_us", &clocks.lag, Over::Recorded);
+    load.lag_causes.generator_late = cause(&clocks.generator_late);
+    for (name, cause) in [
+        ("generator_late", &load.lag_causes.generator_late),
+        ("no_free_connection", &load.lag_causes.no_free_connection),
+        ("socket_full", &load.lag_causes.socket_full),
+    ] {
+        if cause.p99_us.is_none() {
+            let needed = quantile::needed(990);
+            let reason = format!("needs {needed} values, has {}", cause.count);
+            nulls.insert(format!("lag_causes.{name}.p99_us"), reason);
+        }
+    }
+
+    let completed = ledger.completed as f64;
+    load.achieved_rps = keep(
+        nulls,
+        "achieved_rps",
+        divide(completed, load.duration_s, "the load had no duration"),
+    );
+    load.coverage = keep(
+        nulls,
+        "coverage",
+        divide(completed, ledger.scheduled as f64, "nothing was scheduled"),
+    );
+    let cpu = load
+        .generator_cpu_us
+        .ok_or_else(|| "the generator's CPU time was not read".to_owned());
+    let per_request = cpu.and_then(|cpu| divide(cpu, completed, NOTHING));
+    load.generator_cpu_us_per_request = keep(nulls, "generator_cpu_us_per_request", per_request);
+
+    // What was observed as null: whoever observed it may have said why.
+    for (field, null, reason) in [
+        (
+            "offered_rps",
+            load.offered_rps.is_none(),
+            "a closed loop has no rate",
+        ),
+        (
+            "generator_cpu_us",
+            load.generator_cpu_us.is_none(),
+            "not read",
+        ),
+        (
+            "connect_us.mean",
+            load.connect_us.mean.is_none(),
+            "nothing connected",
+        ),
+        (
+            "connect_us.max",
+            load.connect_us.max.is_none(),
+            "nothing connected",
+        ),
+    ] {
+        observed(nulls, field, null, reason);
+    }
+
+    load.invalid_reasons = judge::invalid_reasons(load);
+    load.valid = load.invalid_reasons.is_empty();
+}
+
+const NOTHING: &str = "nothing completed";
+
+/// Fills every derived field of a cell. `main_thread` is the adapter's word that one thread serves.
+pub fn cell(
+    cell: &mut Cell,
+    clocks: &Clocks,
+    samples: &[Sample],
+    bounds: &Healthy,
+    main_thread: bool,
+) {
+    load(&mut cell.load, clocks);
+    let mut nulls = std::mem::take(&mut cell.load.nulls);
+    forget(&mut nulls, &OF_CELL);
+    let completed = cell.load.ledger.completed as f64;
+    let under_load = Edges::of(samples, "load");
+    let at_rest = Edges::of(samples, "baseline");
+
+    let cpu = under_load
+        .growth("cpu_us")
+        .and_then(|us| divide(us as f64, completed, NOTHING));
+    cell.cpu_us_per_request = keep(&mut nulls, "cpu_us_per_request", cpu);
+    let thread = if main_thread {
+        under_load
+            .growth("main_thread_us")
+            .and_then(|us| divide(us as f64, completed, NOTHING))
+    } else {
+        Err("the adapter does not say that one thread serves".to_owned())
+    };
+    cell.main_thread_us_per_request = keep(&mut nulls, "main_thread_us_per_request", thread);
+    cell.cpu_pct = keep(&mut nulls, "cpu_pct", under_load.cpu_pct());
+    cell.idle_cpu_pct = keep(&mut nulls, "idle_cpu_pct", at_rest.cpu_pct());
+    let throttled = under_load.growth("throttled_periods");
+    cell.throttled_periods = keep(&mut nulls, "throttled_periods", throttled);
+    let switches = under_load.growth("involuntary_switches");
+    cell.involuntary_switches = keep(&mut nulls, "involuntary_switches", switches);
+
+    cell.pss_mib = memory(&mut nulls, "pss_mib", samples, "pss_kib");
+    cell.rss_mib = memory(&mut nulls, "rss_mib", samples, "rss_kib");
+    cell.cgroup_mib = memory(&mut nulls, "cgroup_mib", samples, "cgroup_kib");
+
+    observed(
+        &mut nulls,
+        "rate_rps",
+        cell.key.rate_rps.is_none(),
+        "a closed loop has no rate",
+    );
+    observed(
+        &mut nulls,
+        "start_ms",
+        cell.start_ms.is_none(),
+        "the target gave no valid response",
+    );
+    cell.load.nulls = nulls;
+    (cell.healthy, cell.unhealthy_reasons) = judge::healthy(cell, bounds);
+    if cell.healthy.is_none() {
+        let reason = cell.unhealthy_reasons.join("; ");
+        cell.load.nulls.insert("healthy".into(), reason);
+    }
+}
+
+fn forget(nulls: &mut Nulls, derived: &[&str]) {
+    // A name that ends in a dot stands for all the fields beneath it.
+    let is = |field: &str, name: &&str| {
+        if name.ends_with('.') {
+            field.starts_with(name)
+        } else {
+            field == *name
+        }
+    };
+    nulls.retain(|field, _| !derived.iter().any(|name| is(field, name)));
+}
+
+fn keep<T>(nulls: &mut Nulls, field: &str, value: Known<T>) -> Option<T> {
+    value
+        .map_err(|reason| nulls.insert(field.to_owned(), reason))
+        .ok()
+}
+
+fn observed(nulls: &mut Nulls, field: &str, null: bool, reason: &str) {
+    if null {
+        nulls
+            .entry(field.to_owned())
+            .or_insert_with(|| reason.to_owned());
+    } else {
+        nulls.remove(field);
+    }
+}
+
+fn divide(a: f64, b: f64, otherwise: &str) -> Known {
+    if b > 0.0 {
+        Ok(a / b)
+    } else {
+        Err(otherwise.to_owned())
+    }
+}
+
+fn clock(nulls: &mut Nulls, field: &str, hist: &Histogram<u64>, over: Over) -> Latency {
+    let (latency, reasons) = quantile::latency(hist, over);
+    for (name, reason) in reasons {
+        nulls.insert(format!("{field}.{name}"), reason);
+    }
+    latency
+}
+
+fn cause(hist: &Histogram<u64>) -> LagCause {
+    LagCause {
+        count: hist.len(),
+        sum_us: quantile::sum_ns(hist) as f64 / 1000.0,
+        p99_us: quantile::quantile(hist, 990, Over::Recorded)
+            .ok()
+            .map(quantile::us),
+        max_us: quantile::us(hist.max()),
+    }
+}
+
+/// A phase's first and last row.
+struct Edges<'a> {
+    phase: &'a str,
+    rows: Option<(&'a Sample, &'a Sample)>,
+}
+
+impl<'a> Edges<'a> {
+    fn of(samples: &'a [Sample], phase: &'a str) -> Self {
+        let edge = |mark| move |row: &&Sample| row.phase == phase && row.mark == mark;
+        let start = samples.iter().find(edge(Mark::Start));
+        let end = samples.iter().rfind(edge(Mark::End));
+        Self {
+            phase,
+            rows: start.zip(end),
+        }
+    }
+
+    /// How much a counter grew between the edges.
+    fn growth(&self, column: &str) -> Known<u64> {
+        let Self { phase, rows } = self;
+        let missing = || format!("{column} was not read at both edges of {phase}");
+        let (start, end) = rows.ok_or_else(missing)?;
+        let (start, end) = start.get(column).zip(end.get(column)).ok_or_else(missing)?;
+        end.checked_sub(start)
+            .ok_or_else(|| format!("{column} fell during {phase}: threads or processes ended"))
+    }
+
+    /// CPU over the phase; 100 is one CPU.
+    fn cpu_pct(&self) -> Known {
+        let grown = self.growth("cpu_us")?;
+        let (start, end) = self.rows.ok_or("no edges")?;
+        // In whole microseconds, as the file has them: the same figure before and after writing.
+        let us = |row: &Sample| (row.t_s * 1e6).round();
+        let took = us(end) - us(start);
+        divide(
+            grown as f64 * 100.0,
+            took,
+            &format!("{} took no time", self.phase),
+        )
+    }
+}
+
+/// Medians of baseline and recovery, maximum of load, in MiB.
+fn memory(nulls: &mut Nulls, field: &str, samples: &[Sample], column: &str) -> Memory {
+    let mut figure = |phase: &str, of: fn(&mut [u64]) -> Option<f64>| {
+        let rows = samples.iter().filter(|row| row.phase == phase);
+        let mut kib: Vec<u64> = rows.filter_map(|row| row.get(column)).collect();
+        let value = of(&mut kib).map(|kib| kib / 1024.0);
+        let value = value.ok_or_else(|| format!("{column} was not read in {phase}"));
+        keep(nulls, &format!("{field}.{phase}"), value)
+    };
+    Memory {
+        baseline: figure("baseline", median),
+        load: figure("load", |kib| kib.iter().max().map(|max| *max as f64)),
+        recovery: figure("recovery", median),
+    }
+}
+
+fn median(values: &mut [u64]) -> Option<f64> {
+    values.sort_unstable();
+    let upper = *values.get(values.len() / 2)?;
+    let lower = values[(values.len() - 1) / 2];
+    Some(lower as f64 / 2.0 + upper as f64 / 2.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{compare, fixture, hlog, samples};
+
+    fn bounds() -> Healthy {
+        Healthy {
+            coverage: 0.99,
+            p99_ms: 10.0,
+        }
+    }
+
+    /// A cell as it was observed, and its evidence.
+    fn observed() -> (Cell, Clocks, Vec<Sample>) {
+        let (cell, log, samples) = fixture::observed("nginx", 1);
+        (cell, log.clocks(), samples)
+    }
+
+    #[test]
+    fn every_figure_comes_from_its_evidence() {
+        let (mut cell, clocks, samples) = observed();
+        super::cell(&mut cell, &clocks, &samples, &bounds(), true);
+        assert!(cell.load.valid, "{:?}", cell.load.invalid_reasons);
+        assert_eq!(cell.healthy, Some(true), "{:?}", cell.unhealthy_reasons);
+        assert_eq!(cell.load.achieved_rps, Some(1000.0));
+        assert_eq!(cell.load.coverage, Some(1.0));
+        assert_eq!(cell.load.generator_cpu_us_per_request, Some(20.0));
+        // 2,000 requests in 2 s: 100,000 us of CPU, 80,000 of them on the main thread.
+        assert_eq!(cell.cpu_us_per_request, Some(50.0));
+        assert_eq!(cell.main_thread_us_per_request, Some(40.0));
+        assert_eq!(cell.cpu_pct, Some(5.0));
+        assert_eq!(cell.idle_cpu_pct, Some(0.1));
+        assert_eq!(
+            (cell.throttled_periods, cell.involuntary_switches),
+            (Some(0), Some(7))
+        );
+        assert_eq!(
+            cell.rss_mib.baseline,
+            Some(10.5),
+            "the median of two rows is their mean"
+        );
+        assert_eq!(cell.rss_mib.load, Some(13.0), "the maximum of three");
+        assert_eq!(cell.pss_mib.load, None);
+        assert_eq!(
+            cell.load.nulls["pss_mib.load"],
+            "pss_kib was not read in load"
+        );
+    }
+
+    #[test]
+    fn applied_again_to_what_was_written_it_changes_nothing() {
+        let (mut cell, log, rows) = fixture::observed("nginx", 1);
+        super::cell(&mut cell, &log.clocks(), &rows, &bounds(), false);
+        let written = serde_json::to_value(&cell).unwrap();
+        let mut again: Cell = serde_json::from_str(&written.to_string()).unwrap();
+        let clocks = hlog::read_clocks(&hlog::write(&log)).unwrap();
+        let rows = samples::read(&samples::write(&rows)).unwrap();
+        super::cell(&mut again, &clocks, &rows, &bounds(), false);
+        let again = serde_json::to_value(&again).unwrap();
+        compare::compare(&written, &again, &mut |difference| panic!("{difference}"));
+    }
+
+    #[test]
+    fn what_was_not_measured_is_null_with_a_reason_and_never_zero() {
+        let mut cell = Cell::default();
+        super::cell(
+            &mut cell,
+            &hlog::Hlog::empty().clocks(),
+            &[],
+            &bounds(),
+            true,
+        );
+        assert!(!cell.load.valid);
+        assert_eq!(cell.healthy, None);
+        let json = serde_json::to_value(&cell).unwrap();
+        let mut nulls = Vec::new();
+        find_nulls("", &json, &mut nulls);
+        nulls.retain(|field| field != "limits.cpu_quota");
+        assert!(nulls.len() > 40, "{nulls:?}");
+        for field in nulls {
+            assert!(
+                cell.load.nulls.contains_key(&field),
+                "{field} has no reason"
+            );
+        }
+    }
+
+    fn find_nulls(at: &str, value: &serde_json::Value, found: &mut Vec<String>) {
+        match value {
+            serde_json::Value::Null => found.push(at.trim_start_matches('.').to_owned()),
+            serde_json::Value::Object(map) => {
+                map.iter()
+                    .for_each(|(key, v)| find_nulls(&format!("{at}.{key}"), v, found));
+            }
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn a_counter_that_fell_or_was_not_read_gives_no_figure() {
+        let (mut cell, clocks, mut samples) = observed();
+        let switches = samples::COLUMNS
+            .iter()
+            .position(|c| *c == "involuntary_switches")
+            .unwrap();
+        for row in samples.iter_mut().filter(|r| r.phase == "load") {
+            row.values[switches] = row.values[switches].map(|v| 100 - v);
+        }
+        samples.retain(|row| row.phase != "baseline");
+        super::cell(&mut cell, &clocks, &samples, &bounds(), true);
+        assert_eq!(cell.involuntary_switches, None);
+        assert!(cell.load.nulls["involuntary_switches"].contains("fell"));
+        assert_eq!((cell.idle_cpu_pct, cell.rss_mib.baseline), (None, None));
+        // A reason goes when the figure comes back.
+        let (_, _, samples) = fixture::observed("nginx", 1);
+        super::cell(&mut cell, &clocks, &samples, &bounds(), true);
+        assert!(!cell.load.nulls.contains_key("involuntary_switches"));
+    }
+
+    #[test]
+    fn a_closed_loop_and_a_silent_target_are_said_so() {
+        let (mut cell, clocks, samples) = observed();
+        cell.load.offered_rps = None;
+        cell.key.rate_rps = None;
+        cell.load.faults.push("the target died".into());
+        super::cell(&mut cell, &clocks, &samples, &bounds(), true);
+        assert_eq!(cell.load.nulls["rate_rps"], "a closed loop has no rate");
+        assert_eq!(cell.load.invalid_reasons, ["the target died"]);
+        assert_eq!(cell.unhealthy_reasons, ["the cell is invalid"]);
+    }
+}

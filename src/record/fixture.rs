@@ -1,0 +1,201 @@
+//! A small, valid archive for tests: two adapters, two repetitions, 2 s of load at 1,000/s each.
+
+use std::path::Path;
+
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::error::Result;
+use crate::record::archive::{Archive, Evidence};
+use crate::record::hlog::{Hlog, new_histogram};
+use crate::record::samples::{COLUMNS, Mark, Sample};
+use crate::record::schema::{Cell, CellKey, Generator, Hole, Ledger, Limits, Phase};
+
+/// Too short to be published.
+pub const PLAN: &str = "\
+name: fixture
+kind: matrix
+healthy: {coverage: 0.99, p99_ms: 10}
+repetitions: 2
+phases: {load: 2s}
+publishable: false
+comparable: true
+";
+
+/// This program.
+pub fn generator() -> Generator {
+    Generator {
+        name: "shootout".into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        digest: "0".repeat(64),
+    }
+}
+
+/// A finished archive in a folder of its own.
+pub fn archive() -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let archive = begin(dir.path());
+    for (number, adapter, repetition) in [(2, "express", 1), (3, "nginx", 2), (4, "express", 2)] {
+        put_cell(&archive, number, adapter, repetition).unwrap();
+    }
+    let hole = Hole {
+        adapter: "fastify".into(),
+        workload: "hello".into(),
+        reason: "its build failed".into(),
+    };
+    archive.finish(generator(), vec![hole], vec![]).unwrap();
+    dir
+}
+
+/// An archive with one cell, as a killed run leaves it.
+pub fn begin(dir: &Path) -> Archive {
+    let archive = Archive::create(dir).unwrap();
+    archive.put("plan.yaml", PLAN.as_bytes()).unwrap();
+    archive
+        .put_json("environment.json", &json!({"cpus": 2, "kernel": "test"}))
+        .unwrap();
+    archive.put_json("images.json", &json!({})).unwrap();
+    let text = |path: &str, text: &str| (path.to_owned(), text.as_bytes().to_vec());
+    archive
+        .add_sources([
+            text(
+                "adapters/nginx/adapter.yaml",
+                "title: nginx\nmain_thread: false\n",
+            ),
+            text(
+                "adapters/express/adapter.yaml",
+                "title: Express\nmain_thread: true\n",
+            ),
+            text("workloads/hello/workload.yaml", "title: Hello\nlevel: 1\n"),
+        ])
+        .unwrap();
+    put_cell(&archive, 1, "nginx", 1).unwrap();
+    archive
+}
+
+/// Writes one cell of it.
+pub fn put_cell(archive: &Archive, number: u32, adapter: &str, repetition: u32) -> Result<Cell> {
+    let (cell, hlog, samples) = observed(adapter, repetition);
+    let evidence = Evidence {
+        hlog: &hlog,
+        samples: &samples,
+        parity: &json!([]),
+        target_log: b"listening\n",
+    };
+    archive.put_cell(number, cell, &evidence)
+}
+
+/// A cell with nothing but what is observed, and its evidence: 2,000 requests in 2 s.
+pub fn observed(adapter: &str, repetition: u32) -> (Cell, Hlog, Vec<Sample>) {
+    let mut cell = Cell {
+        key: CellKey {
+            adapter: adapter.into(),
+            workload: "hello".into(),
+            r#loop: "open".into(),
+            rate_rps: Some(1000),
+            connections: 32,
+            repetition,
+            attempt: 1,
+            role: "measure".into(),
+            ..CellKey::default()
+        },
+        arch: "x86_64".into(),
+        start_ms: Some(12.5),
+        image_mib: 20.0,
+        limits: Limits {
+            target_cpus: "1".into(),
+            load_cpus: "0".into(),
+            memory_mib: 512,
+            pids: 64,
+            ..Limits::default()
+        },
+        started_unix_s: 1_700_000_000.0 + f64::from(repetition),
+        ..Cell::default()
+    };
+    for (name, start_s, end_s) in [
+        ("baseline", 0.5, 1.5),
+        ("load", 2.0, 4.0),
+        ("recovery", 4.0, 5.0),
+    ] {
+        cell.phases.push(Phase {
+            name: name.into(),
+            start_s,
+            end_s,
+        });
+    }
+    cell.load.protocol = "http/1.1".into();
+    cell.load.ledger = Ledger {
+        scheduled: 2000,
+        completed: 2000,
+        ..Ledger::default()
+    };
+    cell.load.offered_rps = Some(1000.0);
+    cell.load.duration_s = 2.0;
+    cell.load.bytes_in = 300_000;
+    cell.load.connections_opened = 32;
+    cell.load.generator_cpu_us = Some(40_000.0);
+    cell.load.longest_pause_us = 900.0;
+    cell.digests.insert("image".into(), "sha256:0".into());
+    (cell, hlog(adapter, repetition), samples())
+}
+
+fn hlog(adapter: &str, repetition: u32) -> Hlog {
+    let slower = if adapter == "nginx" { 1 } else { 3 };
+    let mut log = Hlog::empty();
+    log.start_unix_s = 1_700_000_002.0;
+    for second in 0..2u64 {
+        let mut hist = new_histogram();
+        for i in 0..1000u64 {
+            let ns = 60_000 + (i * 7919 + second * 31 + u64::from(repetition)) % 90_000;
+            hist.record(ns * slower).unwrap();
+            log.service.record(ns * slower - 10_000).unwrap();
+            log.lag.record(1000 + i).unwrap();
+            log.generator_late.record(300 + i).unwrap();
+        }
+        log.response.push((second as f64, 1.0, hist));
+    }
+    log
+}
+
+fn samples() -> Vec<Sample> {
+    let row = |t_s: f64, phase: &str, mark, set: &[(&str, u64)]| {
+        let mut values = [None; COLUMNS.len()];
+        for (column, value) in set {
+            values[COLUMNS.iter().position(|c| c == column).unwrap()] = Some(*value);
+        }
+        Sample {
+            t_s,
+            phase: phase.into(),
+            mark,
+            values,
+        }
+    };
+    let edge = |cpu: u64, switches: u64, rss: u64| {
+        vec![
+            ("cpu_us", cpu),
+            ("main_thread_us", cpu * 4 / 5),
+            ("throttled_periods", 0),
+            ("involuntary_switches", switches),
+            ("rss_kib", rss * 1024),
+            ("cgroup_kib", rss * 1024 + 512),
+        ]
+    };
+    let with_pss = |mut set: Vec<(&'static str, u64)>| {
+        set.push(("pss_kib", 9000));
+        set
+    };
+    vec![
+        row(0.5, "baseline", Mark::Start, &with_pss(edge(0, 0, 10))),
+        row(1.5, "baseline", Mark::End, &with_pss(edge(1000, 1, 11))),
+        row(2.0, "load", Mark::Start, &edge(5000, 3, 11)),
+        row(3.0, "load", Mark::Tick, &edge(60_000, 4, 13)),
+        row(4.0, "load", Mark::End, &edge(105_000, 10, 12)),
+        row(
+            4.0,
+            "recovery",
+            Mark::Start,
+            &with_pss(edge(105_000, 10, 12)),
+        ),
+        row(5.0, "recovery", Mark::End, &with_pss(edge(106_000, 10, 12))),
+    ]
+}

@@ -1,0 +1,965 @@
+//! Verification: every number computed again from what the archive holds, without Docker or network.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::error::{Error, Exit, Result};
+use crate::record::archive::{self, CELL_FILES};
+use crate::record::planned::{self, Planned};
+use crate::record::schema::{Cell, SCHEMA, Summary};
+use crate::record::source::Source;
+use crate::record::{compare, derive, hlog, samples, sums};
+use crate::report;
+use crate::stats::groups::{self, Run};
+
+/// The most findings that are listed: the first ones say what is wrong.
+const MOST: usize = 200;
+
+/// The files beside `cells/` and `sources/`.
+const FILES: [&str; 7] = [
+    "SHA256SUMS",
+    "environment.json",
+    "images.json",
+    "plan.yaml",
+    "report.md",
+    "summary.csv",
+    "summary.json",
+];
+
+/// What is asked of an archive besides being true to itself.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Accept one that is too short to be published.
+    pub allow_smoke: bool,
+    /// The id that it must have.
+    pub id: Option<String>,
+}
+
+/// Something that does not hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// Where; empty for the archive as a whole.
+    pub file: String,
+    /// What, with what was expected and found.
+    pub what: String,
+}
+
+/// `verify --json`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// Whether all that was asked holds: exit 0.
+    pub ok: bool,
+    /// The archive's id; null where it is unfinished or none.
+    pub id: Option<String>,
+    /// Which archive, as it was named.
+    pub archive: String,
+    /// How many cells it holds.
+    pub cells: usize,
+    /// What does not hold.
+    pub findings: Vec<Finding>,
+    /// `None` for exit 0, [`Exit::Unverified`] or, for a smoke-length archive, [`Exit::Incomplete`].
+    #[serde(skip)]
+    pub exit: Option<Exit>,
+}
+
+/// Verifies a folder or a tar.
+pub fn verify(path: &Path, options: &Options) -> Report {
+    let mut check = Check::default();
+    let summary = check.all(path, options);
+    if let Err(Error { what, .. }) = &summary {
+        check.find("", what);
+    }
+    let mut exit = (!check.findings.is_empty()).then_some(Exit::Unverified);
+    if let (None, Ok(Some(summary))) = (exit, &summary)
+        && !summary.publishable
+        && !options.allow_smoke
+    {
+        exit = Some(Exit::Incomplete);
+        let why = summary.unpublishable_reasons.join("; ");
+        check.find(
+            "plan.yaml",
+            &format!("not for publication ({why}); --allow-smoke accepts it"),
+        );
+    }
+    Report {
+        ok: exit.is_none(),
+        id: check.id,
+        archive: path.display().to_string(),
+        cells: check.cells,
+        findings: check.findings,
+        exit,
+    }
+}
+
+#[derive(Default)]
+struct Check {
+    id: Option<String>,
+    cells: usize,
+    /// Whether this very version wrote it, so that its sentences and renderings are known to the letter.
+    same_version: bool,
+    findings: Vec<Finding>,
+}
+
+impl Check {
+    fn find(&mut self, file: &str, what: &str) {
+        if self.findings.len() < MOST {
+            self.findings.push(Finding {
+                file: file.to_owned(),
+                what: what.to_owned(),
+            });
+        }
+    }
+
+    /// The value, or its error as a finding.
+    fn expect<T>(&mut self, file: &str, result: Result<T>) -> Option<T> {
+        result.map_err(|error| self.find(file, &error.what)).ok()
+    }
+
+    /// In order of trust: the bytes, the version, the cells, what was made of them.
+    fn all(&mut self, path: &Path, options: &Options) -> Result<Option<Summary>> {
+        let source = Source::open(path)?;
+        self.cells = source.cells().len();
+        self.id = source.id();
+        let Some(id) = self.id.clone() else {
+            self.find(sums::FILE, &unfinished(&source));
+            return Ok(None);
+        };
+        if let Some(expected) = options.id.as_ref().filter(|expected| **expected != id) {
+            self.find(
+                sums::FILE,
+                &format!("the archive's id is {id}, expected {expected}"),
+            );
+        }
+        self.sums(&source);
+        self.layout(&source);
+        let Some(found) = self.document(&source, "summary.json") else {
+            return Ok(None);
+        };
+        if let Some(other) = other_schema(&found) {
+            self.find("summary.json", &other);
+            return Ok(None);
+        }
+        let version = found.pointer("/generator/version").and_then(Value::as_str);
+        self.same_version = version == Some(env!("CARGO_PKG_VERSION"));
+        let cells = self.cells(&source);
+        Ok(self.summary(&source, &found, cells))
+    }
+
+    /// Nothing altered, nothing missing, nothing unlisted.
+    fn sums(&mut self, source: &Source) {
+        let text = source.text(sums::FILE).and_then(|text| sums::read(&text));
+        let Some(listed) = self.expect(sums::FILE, text) else {
+            return;
+        };
+        for (path, sum) in &listed {
+            match source.sha256(path) {
+                Ok(found) if found == *sum => {}
+                Ok(_) => self.find(path, "altered: its SHA-256 is not the listed one"),
+                Err(error) => self.find(path, &error.what),
+            }
+        }
+        for (path, _) in source.files() {
+            if path != sums::FILE && !listed.contains_key(path) {
+                self.find(path, "not listed in SHA256SUMS");
+            }
+        }
+    }
+
+    /// Every file has a place in the format, and every place its file.
+    fn layout(&mut self, source: &Source) {
+        let cells = source.cells();
+        let mut places: BTreeSet<String> = FILES.map(str::to_owned).into();
+        places.extend(
+            cells
+                .iter()
+                .flat_map(|name| CELL_FILES.map(|file| format!("cells/{name}/{file}"))),
+        );
+        for path in places.iter().filter(|path| !source.has(path)) {
+            self.find(path, "missing");
+        }
+        for (path, _) in source.files() {
+            if !path.starts_with("sources/") && !places.contains(path) {
+                self.find(path, "has no place in an archive");
+            }
+        }
+        self.document(source, "images.json");
+    }
+
+    fn document(&mut self, source: &Source, path: &str) -> Option<Value> {
+        let value = source.read(path).and_then(|bytes| compare::parse(&bytes));
+        self.expect(path, value)
+    }
+
+    fn cells(&mut self, source: &Source) -> Option<Vec<Cell>> {
+        let planned = Planned::of(source);
+        let planned = self.expect("plan.yaml", planned)?;
+        let digests = archive::digests(source);
+        let digests = self.expect("", digests)?;
+        let (mut cells, mut keys) = (Vec::new(), BTreeSet::new());
+        for name in source.cells() {
+            let path = |file: &str| format!("cells/{name}/{file}");
+            let Some(found) = self.document(source, &path("cell.json")) else {
+                continue;
+            };
+            self.document(source, &path("parity.json"));
+            let expected = match other_schema(&found) {
+                Some(other) => Err(Error::unverified(other)),
+                None => expected(source, name, &planned, &found),
+            };
+            let Some(mut cell) = self.expect(&path("cell.json"), expected) else {
+                continue;
+            };
+            cell.digests.extend(digests.clone());
+            if !cell.load.ledger.balances() {
+                self.find(
+                    &path("cell.json"),
+                    "ledger: its outcomes do not add up to scheduled",
+                );
+            }
+            let number = name
+                .split('-')
+                .next()
+                .and_then(|number| number.parse().ok());
+            if number.is_none_or(|number| archive::cell_name(number, &cell.key) != name) {
+                self.find(
+                    &path("cell.json"),
+                    "is of another cell than its folder's name says",
+                );
+            }
+            if !keys.insert(cell.key.clone()) {
+                self.find(&path("cell.json"), "is in the archive twice");
+            }
+            self.compare(&path("cell.json"), &cell, &found);
+            cells.push(cell);
+        }
+        Some(cells)
+    }
+
+    /// Recomputes the summary, and its renderings where this program can know them.
+    fn summary(
+        &mut self,
+        source: &Source,
+        found: &Value,
+        cells: Option<Vec<Cell>>,
+    ) -> Option<Summary> {
+        let read = serde_json::from_value::<Summary>(found.clone())
+            .map_err(|e| Error::unverified(format!("not a summary of schema {SCHEMA}: {e}")));
+        let read = self.expect("summary.json", read)?;
+        let cells = cells?;
+        let run = planned::run(source, &cells);
+        let run = self.expect("", run)?;
+        // Reasons that plan and cells show must be there; others are the run's own.
+        let shown = &run.unpublishable_reasons;
+        let mut reasons = read.unpublishable_reasons.clone();
+        if self.same_version {
+            reasons.retain(|reason| !shown.contains(reason));
+            reasons.splice(0..0, shown.iter().cloned());
+        } else if reasons.is_empty() {
+            reasons.clone_from(shown);
+        }
+        let run = Run {
+            generator: read.generator.clone(),
+            holes: read.holes.clone(),
+            unpublishable_reasons: reasons,
+            ..run
+        };
+        let mut expected = groups::summary(run, cells);
+        // An older one stays what it is; a newer one was refused.
+        expected.schema = read.schema;
+        self.compare("summary.json", &expected, found);
+        if self.same_version {
+            for (path, text) in [
+                ("summary.csv", report::csv::render(&read)),
+                ("report.md", report::markdown::render(&read)),
+            ] {
+                if source.text(path).is_ok_and(|found| found != text) {
+                    self.find(path, "is not what summary.json renders as");
+                }
+            }
+        }
+        Some(read)
+    }
+
+    fn compare(&mut self, file: &str, expected: &impl Serialize, found: &Value) {
+        let mut expected = match serde_json::to_value(expected) {
+            Ok(expected) => expected,
+            Err(error) => return self.find(file, &error.to_string()),
+        };
+        let mut found = found.clone();
+        if !self.same_version {
+            without_prose(&mut expected);
+            without_prose(&mut found);
+        }
+        compare::compare(&expected, &found, &mut |what| self.find(file, &what));
+    }
+}
+
+/// Leaves of reasons only which there are: another version may put the same one otherwise.
+fn without_prose(document: &mut Value) {
+    let silence = |value: &mut Value| match value {
+        Value::String(text) => text.clear(),
+        other => without_prose(other),
+    };
+    match document {
+        Value::Object(map) => {
+            for (key, value) in map {
+                match value {
+                    Value::Object(reasons) if key == "nulls" => {
+                        reasons.values_mut().for_each(silence)
+                    }
+                    Value::Array(reasons) if key.ends_with("_reasons") => {
+                        reasons.iter_mut().for_each(silence);
+                    }
+                    other => without_prose(other),
+                }
+            }
+        }
+        Value::Array(list) => list.iter_mut().for_each(without_prose),
+        _ => {}
+    }
+}
+
+/// What a cell's file should say, computed again from its evidence.
+fn expected(source: &Source, name: &str, planned: &Planned, found: &Value) -> Result<Cell> {
+    let mut cell: Cell = serde_json::from_value(found.clone())
+        .map_err(|e| Error::unverified(format!("not a cell of schema {SCHEMA}: {e}")))?;
+    let text = |file: &'static str| {
+        let text = source.text(&format!("cells/{name}/{file}"));
+        text.map_err(|e| e.at(file))
+    };
+    let clocks = hlog::read_clocks(&text("latency.hlog")?).map_err(|e| e.at("latency.hlog"))?;
+    let csv = text("samples.csv")?;
+    let rows = samples::read(&csv).map_err(|e| e.at("samples.csv"))?;
+    if samples::write(&rows) != csv {
+        return Err(Error::unverified(
+            "samples.csv: not written as an archive writes it",
+        ));
+    }
+    let main_thread = planned::main_thread(source, &cell.key.adapter)?;
+    derive::cell(&mut cell, &clocks, &rows, &planned.healthy, main_thread);
+    Ok(cell)
+}
+
+/// Refuses what a newer program wrote: its meaning is not known here.
+fn other_schema(document: &Value) -> Option<String> {
+    match document.get("schema").and_then(Value::as_u64) {
+        Some(schema) if schema > u64::from(SCHEMA) => Some(format!(
+            "is of schema {schema}, newer than this program's {SCHEMA}: verify it with a newer shootout"
+        )),
+        Some(1..) => None,
+        _ => Some("says no schema: not a document of an archive".into()),
+    }
+}
+
+fn unfinished(source: &Source) -> String {
+    if !source.has("plan.yaml") {
+        return "missing: this is not an archive".into();
+    }
+    let cells = source.cells().len();
+    format!(
+        "missing: the run broke off after {cells} whole cells; `shootout run --resume DIR` goes on"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{fixture, tarball};
+    use crate::report::json;
+    use std::fs;
+    use std::path::PathBuf;
+
+    fn smoke() -> Options {
+        Options {
+            allow_smoke: true,
+            id: None,
+        }
+    }
+
+    /// Makes the sums right again, as someone who alters an archive would.
+    fn sum_again(dir: &Path) {
+        fs::remove_file(dir.join(sums::FILE)).unwrap();
+        let source = Source::open(dir).unwrap();
+        let all = source
+            .files()
+            .map(|(path, _)| (path.to_owned(), source.sha256(path).unwrap()))
+            .collect();
+        fs::write(dir.join(sums::FILE), sums::write(&all)).unwrap();
+    }
+
+    fn edit(dir: &Path, file: &str, from: &str, to: &str) {
+        let path = dir.join(file);
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains(from), "{file} has no {from}");
+        fs::write(path, text.replacen(from, to, 1)).unwrap();
+    }
+
+    fn tar_of(dir: &Path) -> (tempfile::NamedTempFile, PathBuf) {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        tarball::write(&Source::open(dir).unwrap(), &mut file).unwrap();
+        let path = file.path().to_owned();
+        (file, path)
+    }
+
+    #[test]
+    fn a_good_archive_verifies_as_folder_and_as_tar() {
+        let dir = fixture::archive();
+        let (_tar, tar) = tar_of(dir.path());
+        for path in [dir.path(), &tar] {
+            let report = verify(path, &smoke());
+            assert_eq!(report.findings, []);
+            assert_eq!((report.ok, report.exit, report.cells), (true, None, 4));
+            let pinned = Options {
+                id: report.id.clone(),
+                ..smoke()
+            };
+            assert!(verify(path, &pinned).ok);
+            let other = Options {
+                id: Some("0".repeat(64)),
+                ..smoke()
+            };
+            assert_eq!(verify(path, &other).exit, Some(Exit::Unverified));
+            let strict = verify(path, &Options::default());
+            assert_eq!(strict.exit, Some(Exit::Incomplete));
+            assert!(
+                strict.findings[0]
+                    .what
+                    .contains("2 repetitions; at least 3")
+            );
+        }
+    }
+
+    #[test]
+    fn every_byte_counts() {
+        let dir = fixture::archive();
+        let all: Vec<String> = Source::open(dir.path())
+            .unwrap()
+            .files()
+            .map(|(path, _)| path.to_owned())
+            .collect();
+        for file in &all {
+            let path = dir.path().join(file);
+            let good = fs::read(&path).unwrap();
+            let mut bad = good.clone();
+            let middle = bad.len() / 2;
+            bad[middle] ^= 1;
+            for (how, content) in [
+                ("altered", Some(bad)),
+                ("cut", Some(good[..middle].to_vec())),
+                ("missing", None),
+            ] {
+                match content {
+                    Some(content) => fs::write(&path, content).unwrap(),
+                    None => fs::remove_file(&path).unwrap(),
+                }
+                let report = verify(dir.path(), &smoke());
+                assert_eq!(report.exit, Some(Exit::Unverified), "{how} {file}");
+                assert!(
+                    how == "altered" || report.findings.iter().any(|f| f.file == *file),
+                    "{how} {file}"
+                );
+                fs::write(&path, &good).unwrap();
+            }
+        }
+        fs::write(dir.path().join("extra"), "").unwrap();
+        assert_eq!(
+            verify(dir.path(), &smoke()).findings[0].what,
+            "not listed in SHA256SUMS"
+        );
+    }
+
+    #[test]
+    fn a_forger_who_sums_again_is_found_by_what_is_derived() {
+        const CELL: &str = "cells/0001-nginx-hello-1000-c32-r1";
+        let cell = format!("{CELL}/cell.json");
+        let samples = format!("{CELL}/samples.csv");
+        for (file, from, to, finding) in [
+            (
+                cell.as_str(),
+                "\"cpu_us_per_request\": 50.0",
+                "\"cpu_us_per_request\": 49.0",
+                "cpu_us_per_request: expected 50.0, found 49.0",
+            ),
+            (
+                &cell,
+                "\"completed\": 2000",
+                "\"completed\": 1999",
+                "ledger",
+            ),
+            (
+                &cell,
+                "\"scheduled\": 2000",
+                "\"scheduled\": 2001",
+                "ledger",
+            ),
+            (
+                &cell,
+                "\"healthy\": true",
+                "\"healthy\": false",
+                "healthy: expected true",
+            ),
+            (
+                &cell,
+                "\"valid\": true",
+                "\"valid\": false",
+                "valid: expected true",
+            ),
+            (
+                &cell,
+                "\"repetition\": 1",
+                "\"repetition\": 2",
+                "another cell",
+            ),
+            (
+                &cell,
+                "\"count\": 2000",
+                "\"count\": 2001",
+                "response_us.count",
+            ),
+            (
+                &cell,
+                "\"schema\": 1",
+                "\"schema\": 2",
+                "newer than this program's 1",
+            ),
+            (
+                &cell,
+                "\"schema\": 1,",
+                "\"schema\": 1, \"valid\": true,",
+                "twice",
+            ),
+            (
+                &cell,
+                "\"schema\": 1,",
+                "\"schema\": 1, \"fast\": true,",
+                "fast: not a field",
+            ),
+            (
+                &samples,
+                "4.000000,load,end,105000",
+                "4.000000,load,end,104000",
+                "cpu_us_per_request",
+            ),
+            (
+                &samples,
+                "4.000000,load,end",
+                "4.0,load,end",
+                "not written as",
+            ),
+            (
+                "summary.json",
+                "\"median\":",
+                "\"median\": 1.0, \"x\":",
+                "expected",
+            ),
+            (
+                "summary.json",
+                "\"runs\": 2",
+                "\"runs\": 3",
+                "groups[0].runs",
+            ),
+            (
+                "summary.json",
+                "\"publishable\": false",
+                "\"publishable\": true",
+                "publishable",
+            ),
+            (
+                "summary.json",
+                "\"the plan is not for publication\",",
+                "",
+                "unpublishable_reasons",
+            ),
+            (
+                "summary.json",
+                "\"kernel\": \"test\"",
+                "\"kernel\": \"other\"",
+                "environment.kernel",
+            ),
+            (&cell, "\"schema\": 1", "\"schema\": 0", "says no schema"),
+            (
+                "summary.json",
+                "\"schema\": 1",
+                "\"schema\": 0",
+                "says no schema",
+            ),
+            (
+                "summary.json",
+                "\"schema\": 1",
+                "\"schema\": 2",
+                "newer than this program's 1",
+            ),
+            (
+                "summary.csv",
+                "nginx",
+                "nginz",
+                "not what summary.json renders",
+            ),
+            (
+                "report.md",
+                "nginx",
+                "nginz",
+                "not what summary.json renders",
+            ),
+            ("plan.yaml", "p99_ms: 10", "p99_ms: 11", "digests.plan"),
+            (
+                "plan.yaml",
+                "comparable: true",
+                "comparable: false",
+                "comparable",
+            ),
+            (
+                "environment.json",
+                "\"test\"",
+                "\"other\"",
+                "digests.environment",
+            ),
+            (
+                "sources/adapters/nginx/adapter.yaml",
+                "nginx",
+                "other",
+                "digests.sources",
+            ),
+            (
+                "sources/adapters/nginx/adapter.yaml",
+                "false",
+                "true",
+                "main_thread_us_per_request",
+            ),
+            (
+                "sources/workloads/hello/workload.yaml",
+                "level: 1",
+                "level: 2",
+                "groups[0].level",
+            ),
+            ("SHA256SUMS", "0", "1", "altered"),
+        ] {
+            let dir = fixture::archive();
+            edit(dir.path(), file, from, to);
+            if file != sums::FILE {
+                sum_again(dir.path());
+            }
+            let report = verify(dir.path(), &smoke());
+            let found = report.findings.iter().any(|f| f.what.contains(finding));
+            assert!(found, "{file} {from} -> {to}: {:?}", report.findings);
+            assert_eq!(report.exit, Some(Exit::Unverified));
+        }
+    }
+
+    #[test]
+    fn files_moved_between_cells_or_put_beside_them_are_found() {
+        type Alter = fn(&Path);
+        let table: [(&str, Alter); 6] = [
+            ("expected", |dir| {
+                let [a, b] = ["0001-nginx", "0002-express"]
+                    .map(|n| dir.join(format!("cells/{n}-hello-1000-c32-r1/latency.hlog")));
+                let (first, second) = (fs::read(&a).unwrap(), fs::read(&b).unwrap());
+                fs::write(a, second).unwrap();
+                fs::write(b, first).unwrap();
+            }),
+            ("another cell", |dir| {
+                let cells = dir.join("cells");
+                let [a, b] = [
+                    "0001-nginx-hello-1000-c32-r1",
+                    "0003-nginx-hello-1000-c32-r2",
+                ]
+                .map(|n| cells.join(n));
+                fs::rename(&a, cells.join("x")).unwrap();
+                fs::rename(&b, &a).unwrap();
+                fs::rename(cells.join("x"), &b).unwrap();
+            }),
+            ("cells: expected a list of 3, found a list of 4", |dir| {
+                fs::remove_dir_all(dir.join("cells/0001-nginx-hello-1000-c32-r1")).unwrap();
+            }),
+            ("is in the archive twice", |dir| {
+                let cells = dir.join("cells");
+                let [from, to] =
+                    ["0001", "0009"].map(|n| cells.join(format!("{n}-nginx-hello-1000-c32-r1")));
+                fs::create_dir(&to).unwrap();
+                for file in CELL_FILES {
+                    fs::copy(from.join(file), to.join(file)).unwrap();
+                }
+            }),
+            ("has no place", |dir| {
+                fs::write(dir.join("notes.txt"), "").unwrap()
+            }),
+            ("has no place", |dir| {
+                fs::write(dir.join("cells/0001-nginx-hello-1000-c32-r1/x"), "").unwrap()
+            }),
+        ];
+        for (finding, alter) in table {
+            let dir = fixture::archive();
+            alter(dir.path());
+            sum_again(dir.path());
+            let report = verify(dir.path(), &smoke());
+            assert!(
+                report.findings.iter().any(|f| f.what.contains(finding)),
+                "{finding}: {:?}",
+                report.findings
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_no_finished_archive_is_said_so() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(
+            verify(dir.path(), &smoke()).findings[0]
+                .what
+                .contains("not an archive")
+        );
+        assert!(!verify(&dir.path().join("missing"), &smoke()).ok);
+        fixture::begin(dir.path());
+        let report = verify(dir.path(), &smoke());
+        assert!(
+            report.findings[0]
+                .what
+                .contains("broke off after 1 whole cells")
+        );
+        assert_eq!((report.id, report.exit), (None, Some(Exit::Unverified)));
+        let file = tempfile::NamedTempFile::new().unwrap();
+        assert!(!verify(file.path(), &smoke()).ok);
+        std::os::unix::fs::symlink("plan.yaml", dir.path().join("link")).unwrap();
+        assert!(
+            verify(dir.path(), &smoke()).findings[0]
+                .what
+                .contains("neither file nor folder")
+        );
+    }
+
+    #[test]
+    fn a_tar_cut_or_patched_anywhere_is_found() {
+        let dir = fixture::archive();
+        let (_tar, path) = tar_of(dir.path());
+        let good = fs::read(&path).unwrap();
+        for at in (0..good.len()).step_by(997) {
+            let mut bad = good.clone();
+            bad[at] ^= 4;
+            fs::write(&path, bad).unwrap();
+            assert!(!verify(&path, &smoke()).ok, "byte {at}");
+            fs::write(&path, &good[..at]).unwrap();
+            assert!(!verify(&path, &smoke()).ok, "cut at {at}");
+        }
+    }
+
+    /// Paths of all values in a document; an empty list or object is a value too.
+    fn leaves(at: &str, value: &Value, found: &mut Vec<String>) {
+        match value {
+            Value::Object(map) if !map.is_empty() => {
+                map.iter()
+                    .for_each(|(key, value)| leaves(&format!("{at}/{key}"), value, found));
+            }
+            Value::Array(list) if !list.is_empty() => {
+                list.iter()
+                    .enumerate()
+                    .for_each(|(i, value)| leaves(&format!("{at}/{i}"), value, found));
+            }
+            _ => found.push(at.to_owned()),
+        }
+    }
+
+    fn another(value: &Value) -> Value {
+        match value {
+            Value::Bool(b) => (!b).into(),
+            Value::Number(n) if n.is_u64() => (n.as_u64().unwrap() + 1).into(),
+            Value::Number(n) => (n.as_f64().unwrap() * 1.5 + 1.0).into(),
+            Value::String(text) => format!("{text}x").into(),
+            Value::Array(_) => serde_json::json!(["x"]),
+            Value::Object(_) => serde_json::json!({"x": 1}),
+            Value::Null => 7.into(),
+        }
+    }
+
+    /// A forger with this very program: changes one field of a cell, derives again, sums again.
+    #[test]
+    fn exactly_the_fields_that_the_specification_lists_are_only_observed() {
+        let dir = fixture::archive();
+        let name = "0001-nginx-hello-1000-c32-r1";
+        let file = dir.path().join(format!("cells/{name}/cell.json"));
+        let good: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+        let planned = Planned::of(&Source::open(dir.path()).unwrap()).unwrap();
+        let (mut paths, mut survived) = (Vec::new(), BTreeSet::new());
+        leaves("", &good, &mut paths);
+        assert!(paths.len() > 100, "{paths:?}");
+        for path in paths {
+            let mut forged = good.clone();
+            let leaf = forged.pointer_mut(&path).unwrap();
+            *leaf = another(leaf);
+            let source = Source::open(dir.path()).unwrap();
+            let Ok(cell) = expected(&source, name, &planned, &forged) else {
+                continue;
+            };
+            let cell = serde_json::to_value(cell).unwrap();
+            let (mut derived, before) = (true, good.pointer(&path).unwrap());
+            compare::compare(before, cell.pointer(&path).unwrap(), &mut |_| {
+                derived = false
+            });
+            if derived {
+                continue;
+            }
+            fs::write(&file, cell.to_string()).unwrap();
+            let _ = fs::remove_file(dir.path().join(sums::FILE));
+            let archive = archive::Archive::resume(dir.path()).unwrap();
+            let read = json::read(&source).unwrap();
+            let finished = archive.finish(read.generator, read.holes, vec![]);
+            if finished.is_ok() && verify(dir.path(), &smoke()).ok {
+                survived.insert(path[1..].replace('/', "."));
+            }
+        }
+        let specification = include_str!("../../results/README.md");
+        let (_, section) = specification.split_once("## Observed only").unwrap();
+        let listed: Vec<&str> = section
+            .lines()
+            .filter_map(|line| line.strip_prefix("- `")?.strip_suffix('`'))
+            .collect();
+        let under = |field: &str, listed: &str| {
+            field
+                .strip_prefix(listed)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        for field in &survived {
+            assert!(
+                listed.iter().any(|listed| under(field, listed)),
+                "{field} is not listed"
+            );
+        }
+        for listed in listed {
+            assert!(
+                survived.iter().any(|field| under(field, listed)),
+                "{listed} does not survive"
+            );
+        }
+    }
+
+    #[test]
+    fn another_version_may_word_its_reasons_and_reports_otherwise() {
+        let dir = fixture::archive();
+        let reword = |file: &str| {
+            edit(
+                dir.path(),
+                file,
+                "pss_kib was not read in load",
+                "not read under load",
+            );
+        };
+        for name in Source::open(dir.path()).unwrap().cells() {
+            reword(&format!("cells/{name}/cell.json"));
+            reword("summary.json");
+        }
+        edit(
+            dir.path(),
+            "summary.json",
+            "the plan is not for publication",
+            "a smoke plan",
+        );
+        edit(dir.path(), "report.md", "bare pipeline", "pipeline alone");
+        sum_again(dir.path());
+        assert!(!verify(dir.path(), &smoke()).ok);
+        let version = format!("\"version\": \"{}\"", env!("CARGO_PKG_VERSION"));
+        edit(
+            dir.path(),
+            "summary.json",
+            &version,
+            "\"version\": \"0.0.9\"",
+        );
+        sum_again(dir.path());
+        assert_eq!(verify(dir.path(), &smoke()).findings, []);
+        // But a reason may not vanish.
+        edit(dir.path(), "summary.json", "\"a smoke plan\",", "");
+        edit(
+            dir.path(),
+            "summary.json",
+            "\"2 s of load; at least 12 s\",",
+            "",
+        );
+        edit(
+            dir.path(),
+            "summary.json",
+            "\"2 repetitions; at least 3\"",
+            "",
+        );
+        sum_again(dir.path());
+        assert!(!verify(dir.path(), &smoke()).ok);
+    }
+
+    /// A careless forger: changes one value of one document, and sums again.
+    #[test]
+    fn every_value_that_is_changed_alone_is_found() {
+        let dir = fixture::archive();
+        for (file, own) in [
+            ("cells/0001-nginx-hello-1000-c32-r1/cell.json", &[][..]),
+            ("summary.json", &["/generator", "/holes"]),
+        ] {
+            let path = dir.path().join(file);
+            let text = fs::read(&path).unwrap();
+            let good: Value = serde_json::from_slice(&text).unwrap();
+            let mut paths = Vec::new();
+            leaves("", &good, &mut paths);
+            // One cell and one group stand for all.
+            paths.retain(|p| {
+                !(p.starts_with("/cells/") || p.starts_with("/groups/")) || p[7..].contains("/0")
+            });
+            for leaf in paths {
+                let mut forged = good.clone();
+                let value = forged.pointer_mut(&leaf).unwrap();
+                *value = another(value);
+                fs::write(&path, forged.to_string()).unwrap();
+                sum_again(dir.path());
+                let known = own.iter().any(|own| leaf.starts_with(own));
+                let report = verify(dir.path(), &smoke());
+                assert!(
+                    known || report.exit == Some(Exit::Unverified),
+                    "{file}: {leaf}"
+                );
+            }
+            fs::write(&path, text).unwrap();
+        }
+    }
+
+    /// `cargo test --lib -- --ignored --nocapture forge`: how long an archive of the Forge plan's size takes.
+    #[test]
+    #[ignore = "seconds of writing; a measurement, not a check"]
+    fn an_archive_of_192_cells_of_60_s_verifies_in_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let archive = fixture::begin(dir.path());
+        for number in 2..=192 {
+            let (cell, mut log, samples) = fixture::observed("nginx", number);
+            let seconds = log.response.clone();
+            log.response = (0..60u64)
+                .map(|s| (s as f64, 1.0, seconds[s as usize % 2].2.clone()))
+                .collect();
+            let evidence = crate::record::archive::Evidence {
+                hlog: &log,
+                samples: &samples,
+                parity: &serde_json::json!([]),
+                target_log: b"",
+            };
+            archive.put_cell(number, cell, &evidence).unwrap();
+        }
+        archive
+            .finish(fixture::generator(), vec![], vec![])
+            .unwrap();
+        let (_tar, tar) = tar_of(dir.path());
+        for path in [dir.path(), &tar] {
+            let start = std::time::Instant::now();
+            let report = verify(path, &smoke());
+            eprintln!(
+                "{} cells in {:?}, {:?}",
+                report.cells,
+                start.elapsed(),
+                report.findings
+            );
+        }
+        let status = fs::read_to_string("/proc/self/status").unwrap();
+        eprintln!(
+            "{}",
+            status
+                .lines()
+                .find(|line| line.starts_with("VmHWM"))
+                .unwrap()
+        );
+    }
+}

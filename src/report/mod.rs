@@ -1,0 +1,8 @@
+//! What `stats` computed, as people and programs read it. Nothing is computed here.
+
+pub mod csv;
+pub mod json;
+pub mod load;
+pub mod markdown;
+pub mod table;
+pub mod terminal;
