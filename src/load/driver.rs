@@ -1,0 +1,539 @@
+//! The one loop that drives a load: find the slots that are due, send them, wait for what comes.
+//!
+//! Sending comes first and bookkeeping after it; nothing here allocates or formats per request.
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use super::backlog::Backlog;
+use super::clock::{SECOND_NS, now_ns};
+use super::lane::{Job, Lane, State, Written};
+use super::live::{Live, Progress};
+use super::outcome::Failure;
+use super::poller::{Interest, Poller};
+use super::schedule::{Order, Schedule, nonce, nonce_digits};
+use super::spec::{Spec, Variant};
+use super::tally::Tally;
+
+/// A receive takes at most this much; larger bodies come in several.
+const RECEIVE_BYTES: usize = 64 * 1024;
+/// While something is in flight the loop wakes at least this often: to see timeouts, and so that a
+/// pause of the generator cannot hide in a long wait.
+const TICK_NS: u64 = 50_000_000;
+/// The first wait after a connection could not be made, doubled up to the most.
+const BACK_OFF_NS: (u64, u64) = (1_000_000, 250_000_000);
+/// A full second's histogram is packed (some 50 us of work) while no slot is due so soon, but at
+/// most so long after the second's end.
+const PACK_NS: (u64, u64) = (100_000, 10_000_000);
+/// Connections are opened before the load for at most so long.
+const OPEN_NS: u64 = 2 * SECOND_NS;
+/// "Never", for a moment in time.
+const NEVER_NS: u64 = u64::MAX;
+
+/// A load in progress.
+pub struct Driver {
+    target: SocketAddr,
+    variants: Vec<Variant>,
+    schedule: Schedule,
+    order: Order,
+    seed: u64,
+    timeout_ns: u64,
+    spin_ns: u64,
+
+    lanes: Vec<Lane>,
+    /// Free and connected, the longest idle first: servers close what idles too long.
+    open: VecDeque<usize>,
+    /// Free and not connected.
+    cold: VecDeque<usize>,
+    busy: u32,
+    poller: Poller,
+    buffer: Vec<u8>,
+
+    epoch_ns: u64,
+    /// How many slots there will be; fewer than scheduled once the run was cut short.
+    slots: u64,
+    end_ns: u64,
+    next_slot_ns: u64,
+    backlog: Backlog,
+    /// How many of the slots found were accounted for.
+    accounted: u64,
+    /// What this pass sent, accounted for after the sending.
+    just_sent: Vec<Job>,
+    last_sent_ns: u64,
+    next_expiry_ns: u64,
+    /// No connection is tried before this; it moves away while they fail.
+    reconnect_at_ns: u64,
+    back_off_ns: u64,
+    /// The loop means to be back by then; later is a pause.
+    back_by_ns: u64,
+
+    tally: Tally,
+    live: Arc<Live>,
+}
+
+/// How the loop spends its time until the next pass.
+enum Wait {
+    /// Only look: a slot or a response is about to come.
+    Look,
+    /// Sleep until then.
+    Until(u64),
+}
+
+impl Driver {
+    /// Gets ready: everything that allocates happens here.
+    pub fn new(spec: Spec, live: Arc<Live>) -> io::Result<Self> {
+        let schedule = spec.schedule();
+        let weights: Vec<u32> = spec.variants.iter().map(|variant| variant.weight).collect();
+        let lanes = spec.connections as usize;
+        Ok(Self {
+            target: spec.target,
+            order: Order::new(&weights, spec.seed),
+            variants: spec.variants,
+            slots: schedule.slots(),
+            schedule,
+            seed: spec.seed,
+            timeout_ns: spec.timeout_ns,
+            spin_ns: spec.spin_ns,
+            lanes: (0..lanes).map(|_| Lane::cold()).collect(),
+            open: VecDeque::with_capacity(lanes),
+            cold: (0..lanes).collect(),
+            busy: 0,
+            poller: Poller::new()?,
+            buffer: vec![0; RECEIVE_BYTES],
+            epoch_ns: 0,
+            end_ns: spec.duration_ns,
+            next_slot_ns: NEVER_NS,
+            backlog: Backlog::default(),
+            accounted: 0,
+            just_sent: Vec::with_capacity(lanes),
+            last_sent_ns: 0,
+            next_expiry_ns: 0,
+            reconnect_at_ns: 0,
+            back_off_ns: BACK_OFF_NS.0,
+            back_by_ns: 0,
+            tally: Tally::default(),
+            live,
+        })
+    }
+
+    /// Opens every connection, so that the first slots do not pay for it. Those that cannot be
+    /// opened are left to the slots that need them.
+    pub fn open_connections(&mut self) -> io::Result<()> {
+        let give_up_ns = now_ns() + OPEN_NS;
+        for _ in 0..self.lanes.len() {
+            if let Some(lane) = self.cold.pop_front() {
+                self.connect(lane);
+            }
+        }
+        let connecting = |lane: &Lane| matches!(lane.state, State::Connecting(_));
+        while self.lanes.iter().any(connecting) && now_ns() < give_up_ns {
+            let events = self.poller.wait(TICK_NS)?;
+            self.handle(events);
+        }
+        Ok(())
+    }
+
+    /// Runs the schedule from `epoch_ns` (CLOCK_MONOTONIC) on, then drains for at most the timeout.
+    pub fn run(mut self, epoch_ns: u64) -> io::Result<Tally> {
+        self.epoch_ns = epoch_ns;
+        self.end_ns += epoch_ns;
+        self.next_slot_ns = if self.slots > 0 { epoch_ns } else { NEVER_NS };
+        self.back_by_ns = now_ns().max(epoch_ns);
+        loop {
+            let now = now_ns();
+            self.find_due(now);
+            self.send_due();
+            self.account(now);
+            self.expire(now);
+            if self.is_finished(now) {
+                return Ok(self.close_books());
+            }
+            let wait = match self.next_wait(now) {
+                Wait::Look => 0,
+                Wait::Until(then) => then - now,
+            };
+            self.back_by_ns = now + wait;
+            let events = self.poller.wait(wait)?;
+            self.handle(events);
+        }
+    }
+
+    fn find_due(&mut self, now: u64) {
+        if self.live.is_cancelled() && self.slots > self.backlog.found() {
+            self.slots = self.backlog.found();
+            (self.end_ns, self.next_slot_ns) = (now, NEVER_NS);
+        }
+        if now >= self.next_slot_ns {
+            let due = self.schedule.due(now - self.epoch_ns).min(self.slots);
+            self.backlog.find(due, now);
+            self.next_slot_ns = if due < self.slots {
+                self.slot_ns(due)
+            } else {
+                NEVER_NS
+            };
+        }
+    }
+
+    fn slot_ns(&self, k: u64) -> u64 {
+        self.epoch_ns + self.schedule.slot_ns(k)
+    }
+
+    // Sending.
+
+    fn send_due(&mut self) {
+        while let Some((k, found_ns)) = self.backlog.first() {
+            let Some(lane) = self.free_lane() else {
+                return;
+            };
+            self.backlog.take();
+            self.busy += 1;
+            self.lanes[lane].job = Some(Job {
+                slot_ns: self.slot_ns(k),
+                found_ns,
+                taken_ns: now_ns(),
+                sent_ns: 0,
+                variant: self.order.variant(k),
+                nonce: nonce_digits(nonce(self.seed, k)),
+                body_len: 0,
+                body_right: true,
+                resent: false,
+            });
+            match self.lanes[lane].state {
+                State::Open => self.send(lane),
+                State::Cold | State::Connecting(_) => self.connect(lane),
+            }
+        }
+    }
+
+    /// The connection that was idle longest, else one that has to be made first.
+    fn free_lane(&mut self) -> Option<usize> {
+        self.open.pop_front().or_else(|| {
+            let may_connect = !self.cold.is_empty() && now_ns() >= self.reconnect_at_ns;
+            may_connect.then(|| self.cold.pop_front()).flatten()
+        })
+    }
+
+    fn connect(&mut self, lane: usize) {
+        let token = self.token(lane);
+        let watched = self.lanes[lane]
+            .connect(self.target, now_ns())
+            .and_then(|socket| {
+                let added = self.poller.add(socket, token, Interest::ReadWrite);
+                added.map_err(|_| Failure::ConnectFailed)
+            });
+        if let Err(failure) = watched {
+            self.connect_failed(lane, failure);
+        }
+    }
+
+    fn connect_failed(&mut self, lane: usize, failure: Failure) {
+        self.reconnect_at_ns = now_ns() + self.back_off_ns;
+        self.back_off_ns = (2 * self.back_off_ns).min(BACK_OFF_NS.1);
+        self.fail(lane, failure);
+    }
+
+    fn send(&mut self, lane: usize) {
+        let sender = &mut self.lanes[lane];
+        let Some(job) = &mut sender.job else { return };
+        let variant = &mut self.variants[job.variant];
+        let request = variant.request.fill(&job.nonce);
+        (job.body_len, job.body_right) = (0, true);
+        sender.reader.start(variant.bodiless);
+        let before_ns = now_ns();
+        let written = sender.send(request);
+        self.wrote(lane, before_ns, written);
+    }
+
+    /// A write ended: with the first byte a slot counts as sent.
+    fn wrote(&mut self, lane: usize, before_ns: u64, written: Result<Written, Failure>) {
+        let written = match written {
+            Ok(written) => written,
+            Err(failure) => return self.broken(lane, failure),
+        };
+        if written != Written::All {
+            self.watch(lane, Interest::ReadWrite);
+        }
+        let Some(job) = &mut self.lanes[lane].job else {
+            return;
+        };
+        if written != Written::Nothing && job.sent_ns == 0 {
+            job.sent_ns = before_ns;
+            self.last_sent_ns = before_ns;
+            self.just_sent.push(*job);
+        }
+    }
+
+    // Receiving.
+
+    fn handle(&mut self, events: usize) {
+        for index in 0..events {
+            let (token, writable) = self.poller.event(index);
+            let lane = token & u32::MAX as usize;
+            // An event of a connection that was replaced in this very pass says nothing any more.
+            if token == self.token(lane) {
+                self.on_event(lane, writable);
+            }
+        }
+    }
+
+    fn on_event(&mut self, lane: usize, writable: bool) {
+        match self.lanes[lane].state {
+            State::Cold => {}
+            State::Connecting(since_ns) => self.connected(lane, since_ns),
+            State::Open => {
+                if writable && self.lanes[lane].has_unwritten() {
+                    let before_ns = now_ns();
+                    let written = self.lanes[lane].flush();
+                    if written == Ok(Written::All) {
+                        self.watch(lane, Interest::Read);
+                    }
+                    self.wrote(lane, before_ns, written);
+                }
+                self.receive(lane);
+            }
+        }
+    }
+
+    fn connected(&mut self, lane: usize, since_ns: u64) {
+        if let Err(failure) = self.lanes[lane].finish_connect() {
+            return self.connect_failed(lane, failure);
+        }
+        self.tally.connected(now_ns() - since_ns);
+        self.back_off_ns = BACK_OFF_NS.0;
+        self.watch(lane, Interest::Read);
+        if self.lanes[lane].job.is_some() {
+            self.send(lane);
+        } else {
+            self.open.push_back(lane);
+        }
+    }
+
+    fn receive(&mut self, lane: usize) {
+        loop {
+            match self.lanes[lane].receive(&mut self.buffer) {
+                Ok(None) => return,
+                Ok(Some(0)) => return self.closed(lane),
+                Ok(Some(length)) => {
+                    self.tally.bytes_in += length as u64;
+                    self.read(lane, length);
+                    // A read that did not fill the buffer emptied the socket.
+                    if length < self.buffer.len() {
+                        return;
+                    }
+                }
+                Err(failure) => return self.broken(lane, failure),
+            }
+        }
+    }
+
+    fn read(&mut self, lane: usize, length: usize) {
+        let reader_lane = &mut self.lanes[lane];
+        let Some(job) = &mut reader_lane.job else {
+            return self.fail(lane, Failure::MoreThanAnnounced);
+        };
+        let expected = self.variants[job.variant].body.as_ref();
+        let used = reader_lane.reader.feed(&self.buffer[..length], |part| {
+            job.body_right &=
+                expected.is_none_or(|body| body.matches(job.body_len, part, &job.nonce));
+            job.body_len += part.len();
+        });
+        match used {
+            Err(failure) => self.broken(lane, failure),
+            Ok(used) if reader_lane.reader.done() => self.answered(lane, used < length),
+            Ok(_) => {}
+        }
+    }
+
+    /// A whole response: judges it, and frees the lane.
+    fn answered(&mut self, lane: usize, more: bool) {
+        let now = now_ns();
+        let answered = &mut self.lanes[lane];
+        let Some(job) = answered.job.take() else {
+            return;
+        };
+        self.busy -= 1;
+        let head = answered.reader.head();
+        let variant = &self.variants[job.variant];
+        let whole = variant
+            .body
+            .as_ref()
+            .is_none_or(|body| body.len() == job.body_len);
+        if !variant.statuses.is_empty() && !variant.statuses.contains(&head.status) {
+            self.tally.failed(Failure::WrongStatus);
+        } else if !(job.body_right && whole) {
+            self.tally.failed(Failure::WrongBody);
+        } else if more {
+            self.tally.failed(Failure::MoreThanAnnounced);
+        } else {
+            self.tally.completed(now - job.slot_ns, now - job.sent_ns);
+        }
+        if head.keep_alive && !more && !answered.has_unwritten() {
+            answered.reused = true;
+            self.open.push_back(lane);
+        } else {
+            answered.hang_up();
+            self.cold.push_back(lane);
+        }
+    }
+
+    /// The server closed the connection.
+    fn closed(&mut self, lane: usize) {
+        let closed = &mut self.lanes[lane];
+        if closed.job.is_none() {
+            // While idle, which is its right.
+            self.open.retain(|other| *other != lane);
+            closed.hang_up();
+            self.cold.push_back(lane);
+            return;
+        }
+        match closed.reader.close() {
+            Ok(()) => self.answered(lane, false),
+            Err(failure) => self.broken(lane, failure),
+        }
+    }
+
+    /// The connection is of no use any more. A request that was sent over a reused one and got no
+    /// byte of an answer crossed the server's closing it: it is sent once more, on the same clock.
+    fn broken(&mut self, lane: usize, failure: Failure) {
+        let broken = &mut self.lanes[lane];
+        let crossed = broken.reused && !broken.reader.started();
+        match &mut broken.job {
+            Some(job) if crossed && !job.resent && self.variants[job.variant].idempotent => {
+                job.resent = true;
+                broken.hang_up();
+                self.connect(lane);
+            }
+            _ => self.fail(lane, failure),
+        }
+    }
+
+    /// Ends a lane's connection, and its slot if it has one.
+    fn fail(&mut self, lane: usize, failure: Failure) {
+        if self.lanes[lane].job.take().is_some() {
+            self.busy -= 1;
+            self.tally.failed(failure);
+        } else {
+            self.open.retain(|other| *other != lane);
+            self.tally.note(failure);
+        }
+        self.lanes[lane].hang_up();
+        self.cold.push_back(lane);
+    }
+
+    fn watch(&mut self, lane: usize, interest: Interest) {
+        let token = self.token(lane);
+        if let Some(socket) = self.lanes[lane].socket() {
+            // A socket that cannot be watched any more shows itself at the next read or timeout.
+            let _ = self.poller.modify(socket, token, interest);
+        }
+    }
+
+    /// A lane's number in the low half, and which of its connections in the high half.
+    fn token(&self, lane: usize) -> usize {
+        lane | (self.lanes[lane].generation as usize) << 32
+    }
+
+    // Keeping the books, and time.
+
+    fn account(&mut self, now: u64) {
+        let pause = now.saturating_sub(self.back_by_ns);
+        self.tally.longest_pause_ns = self.tally.longest_pause_ns.max(pause);
+        while self.accounted < self.backlog.found() {
+            self.tally.found(now - self.slot_ns(self.accounted));
+            self.accounted += 1;
+        }
+        for job in self.just_sent.drain(..) {
+            let no_free_connection_ns = job.taken_ns - job.found_ns;
+            self.tally.sent(
+                job.sent_ns - job.slot_ns,
+                no_free_connection_ns,
+                job.sent_ns - job.taken_ns,
+            );
+        }
+        let elapsed = now.saturating_sub(self.epoch_ns);
+        if self.tally.second_is_over(elapsed) {
+            let quiet = self.next_slot_ns.saturating_sub(now) >= PACK_NS.0;
+            if quiet || elapsed % SECOND_NS >= PACK_NS.1 {
+                self.publish();
+                self.tally.turn_second(elapsed);
+            }
+        }
+    }
+
+    fn publish(&self) {
+        let ledger = &self.tally.ledger;
+        let us = |histogram: &hdrhistogram::Histogram<u64>, q| {
+            histogram.value_at_quantile(q) as f64 / 1e3
+        };
+        self.live.publish(Progress {
+            due: self.backlog.found(),
+            completed: ledger.completed,
+            not_completed: ledger.wrong_response + ledger.timed_out + ledger.failed,
+            p50_us: us(self.tally.this_second(), 0.5),
+            p99_us: us(self.tally.this_second(), 0.99),
+            late_p99_us: us(self.tally.generator_late(), 0.99),
+        });
+    }
+
+    fn expire(&mut self, now: u64) {
+        if now < self.next_expiry_ns {
+            return;
+        }
+        self.next_expiry_ns = now + TICK_NS.min(self.timeout_ns / 8).max(1);
+        for lane in 0..self.lanes.len() {
+            let expired = |job: Job| now.saturating_sub(job.taken_ns) >= self.timeout_ns;
+            if self.lanes[lane].job.is_some_and(expired) {
+                self.fail(lane, Failure::Timeout);
+            }
+        }
+    }
+
+    fn next_wait(&self, now: u64) -> Wait {
+        let mut until = self.next_slot_ns.saturating_sub(self.spin_ns);
+        if self.next_slot_ns == NEVER_NS {
+            until = if self.is_drained() {
+                self.end_ns
+            } else {
+                self.drain_end_ns()
+            };
+        }
+        if self.busy > 0 {
+            if now < self.last_sent_ns + self.spin_ns {
+                return Wait::Look;
+            }
+            until = until.min(self.next_expiry_ns);
+        }
+        if !self.backlog.is_empty() && !self.cold.is_empty() {
+            until = until.min(self.reconnect_at_ns);
+        }
+        if until > now {
+            Wait::Until(until)
+        } else {
+            Wait::Look
+        }
+    }
+
+    fn is_drained(&self) -> bool {
+        self.busy == 0 && self.backlog.is_empty()
+    }
+
+    fn drain_end_ns(&self) -> u64 {
+        self.end_ns + self.timeout_ns
+    }
+
+    fn is_finished(&self, now: u64) -> bool {
+        let all_due = self.backlog.found() == self.slots && now >= self.end_ns;
+        all_due && (self.is_drained() || now >= self.drain_end_ns())
+    }
+
+    fn close_books(mut self) -> Tally {
+        self.publish();
+        let ledger = &mut self.tally.ledger;
+        ledger.scheduled = self.slots;
+        ledger.unsent = self.slots - self.backlog.taken();
+        ledger.in_flight = self.busy.into();
+        self.tally
+    }
+}

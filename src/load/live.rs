@@ -1,0 +1,70 @@
+//! What others may see of a running load, and the one thing that they may ask of it: to stop.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+use serde::{Deserialize, Serialize};
+
+/// Written by the driver once a second, read by whoever shows it.
+#[derive(Debug, Default)]
+pub struct Live {
+    cancelled: AtomicBool,
+    due: AtomicU64,
+    completed: AtomicU64,
+    not_completed: AtomicU64,
+    p50_ns: AtomicU64,
+    p99_ns: AtomicU64,
+    late_p99_ns: AtomicU64,
+}
+
+/// A look at a running load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Progress {
+    /// Slots due so far.
+    pub due: u64,
+    /// Slots completed so far.
+    pub completed: u64,
+    /// Wrong, timed out or failed so far.
+    pub not_completed: u64,
+    /// Response median of the last full second.
+    pub p50_us: f64,
+    /// Its 99th percentile.
+    pub p99_us: f64,
+    /// `generator_late` p99 so far.
+    pub late_p99_us: f64,
+}
+
+impl Live {
+    /// Ends the schedule at the slots due so far; the drain follows.
+    pub fn cancel(&self) {
+        self.cancelled.store(true, Relaxed);
+    }
+
+    /// Whether somebody asked for the end.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Relaxed)
+    }
+
+    /// Shows a new state.
+    pub fn publish(&self, progress: Progress) {
+        self.due.store(progress.due, Relaxed);
+        self.completed.store(progress.completed, Relaxed);
+        self.not_completed.store(progress.not_completed, Relaxed);
+        let ns = |us: f64| (us * 1e3) as u64;
+        self.p50_ns.store(ns(progress.p50_us), Relaxed);
+        self.p99_ns.store(ns(progress.p99_us), Relaxed);
+        self.late_p99_ns.store(ns(progress.late_p99_us), Relaxed);
+    }
+
+    /// The last state shown.
+    pub fn progress(&self) -> Progress {
+        let us = |value: &AtomicU64| value.load(Relaxed) as f64 / 1e3;
+        Progress {
+            due: self.due.load(Relaxed),
+            completed: self.completed.load(Relaxed),
+            not_completed: self.not_completed.load(Relaxed),
+            p50_us: us(&self.p50_ns),
+            p99_us: us(&self.p99_ns),
+            late_p99_us: us(&self.late_p99_ns),
+        }
+    }
+}

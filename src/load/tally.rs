@@ -1,0 +1,210 @@
+//! What a load adds up to: the ledger, the clocks' histograms, the causes of lag. Nothing here
+//! allocates per request; once a second a histogram is packed and emptied.
+
+use std::collections::BTreeMap;
+
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
+
+use super::clock::SECOND_NS;
+use super::outcome::{Failure, Outcome};
+use crate::record::hlog::{Hlog, new_histogram};
+use crate::record::schema::{Connect, LagCause, LagCauses, Ledger};
+
+/// A shorter delay is the loop's own step from one line to the next, and delays no slot.
+const DELAY_NS: u64 = 1_000;
+
+/// One cause's delays: all in the sum, those that matter in the count.
+struct Cause {
+    delays: Histogram<u64>,
+    sum_ns: u64,
+}
+
+impl Cause {
+    fn new() -> Self {
+        Self {
+            delays: new_histogram(),
+            sum_ns: 0,
+        }
+    }
+
+    fn record(&mut self, ns: u64) {
+        self.sum_ns += ns;
+        if ns >= DELAY_NS {
+            self.delays.saturating_record(ns);
+        }
+    }
+
+    fn figures(&self) -> LagCause {
+        let count = self.delays.len();
+        let p99 = || self.delays.value_at_quantile(0.99) as f64 / 1e3;
+        LagCause {
+            count,
+            sum_us: self.sum_ns as f64 / 1e3,
+            p99_us: (count >= 1000).then(p99),
+            max_us: self.delays.max() as f64 / 1e3,
+        }
+    }
+}
+
+/// The counts of one load.
+pub struct Tally {
+    /// Where every slot ended.
+    pub ledger: Ledger,
+    /// Failures by [`Failure::index`].
+    errors: [u64; Failure::ALL.len()],
+    /// Bytes received.
+    pub bytes_in: u64,
+    connects: u64,
+    connect_sum_ns: u64,
+    connect_max_ns: u64,
+    /// The longest pause between two passes of the loop.
+    pub longest_pause_ns: u64,
+    second: u64,
+    response: Histogram<u64>,
+    packed: Vec<(u64, Vec<u8>)>,
+    service: Histogram<u64>,
+    lag: Histogram<u64>,
+    generator_late: Histogram<u64>,
+    no_free_connection: Cause,
+    socket_full: Cause,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self {
+            ledger: Ledger::default(),
+            errors: [0; Failure::ALL.len()],
+            bytes_in: 0,
+            connects: 0,
+            connect_sum_ns: 0,
+            connect_max_ns: 0,
+            longest_pause_ns: 0,
+            second: 0,
+            response: new_histogram(),
+            packed: Vec::with_capacity(4096),
+            service: new_histogram(),
+            lag: new_histogram(),
+            generator_late: new_histogram(),
+            no_free_connection: Cause::new(),
+            socket_full: Cause::new(),
+        }
+    }
+}
+
+impl Tally {
+    /// A slot's response was whole and right.
+    pub fn completed(&mut self, response_ns: u64, service_ns: u64) {
+        self.ledger.completed += 1;
+        self.response.saturating_record(response_ns);
+        self.service.saturating_record(service_ns);
+    }
+
+    /// A slot ended otherwise.
+    pub fn failed(&mut self, failure: Failure) {
+        self.note(failure);
+        match failure.outcome() {
+            Outcome::Completed => unreachable!("a failure completes nothing"),
+            Outcome::WrongResponse => self.ledger.wrong_response += 1,
+            Outcome::TimedOut => self.ledger.timed_out += 1,
+            Outcome::Failed => self.ledger.failed += 1,
+        }
+    }
+
+    /// Something went wrong that no slot paid for: an idle connection that was reset, say.
+    pub fn note(&mut self, failure: Failure) {
+        self.errors[failure.index()] += 1;
+    }
+
+    /// A slot was found due so long after its time.
+    pub fn found(&mut self, late_ns: u64) {
+        self.generator_late.saturating_record(late_ns);
+    }
+
+    /// A slot's first byte was written: its lag and the parts that are not the generator's.
+    pub fn sent(&mut self, lag_ns: u64, no_free_connection_ns: u64, socket_full_ns: u64) {
+        self.lag.saturating_record(lag_ns);
+        self.no_free_connection.record(no_free_connection_ns);
+        self.socket_full.record(socket_full_ns);
+    }
+
+    /// A connection was made.
+    pub fn connected(&mut self, took_ns: u64) {
+        self.connects += 1;
+        self.connect_sum_ns += took_ns;
+        self.connect_max_ns = self.connect_max_ns.max(took_ns);
+    }
+
+    /// Whether the running second is over at `elapsed_ns` since the epoch.
+    pub fn second_is_over(&self, elapsed_ns: u64) -> bool {
+        elapsed_ns >= (self.second + 1) * SECOND_NS
+    }
+
+    /// Packs the running second's responses and goes on with the second of `elapsed_ns`.
+    pub fn turn_second(&mut self, elapsed_ns: u64) {
+        if !self.response.is_empty() {
+            let mut bytes = Vec::new();
+            let packed = V2Serializer::new().serialize(&self.response, &mut bytes);
+            packed.expect("a histogram packs into memory");
+            self.packed.push((self.second, bytes));
+            self.response.reset();
+        }
+        self.second = elapsed_ns / SECOND_NS;
+    }
+
+    /// The responses of the running second so far.
+    pub fn this_second(&self) -> &Histogram<u64> {
+        &self.response
+    }
+
+    /// Lateness so far.
+    pub fn generator_late(&self) -> &Histogram<u64> {
+        &self.generator_late
+    }
+
+    /// Connections made, and how long they took.
+    pub fn connect_figures(&self) -> (u64, Connect) {
+        let us = |ns: f64| (self.connects > 0).then_some(ns / 1e3);
+        let figures = Connect {
+            count: self.connects,
+            mean: us(self.connect_sum_ns as f64 / self.connects.max(1) as f64),
+            max: us(self.connect_max_ns as f64),
+        };
+        (self.connects, figures)
+    }
+
+    /// The causes of lag; `generator_late` is filled in from the hlog.
+    pub fn lag_causes(&self) -> LagCauses {
+        LagCauses {
+            generator_late: LagCause::default(),
+            no_free_connection: self.no_free_connection.figures(),
+            socket_full: self.socket_full.figures(),
+        }
+    }
+
+    /// The failures that there were.
+    pub fn errors(&self) -> BTreeMap<String, u64> {
+        let counts = Failure::ALL
+            .iter()
+            .map(|f| (f.name().to_owned(), self.errors[f.index()]));
+        counts.filter(|(_, count)| *count > 0).collect()
+    }
+
+    /// The histograms as they go into `latency.hlog`.
+    pub fn into_hlog(mut self, start_unix_s: f64) -> Hlog {
+        self.turn_second(u64::MAX / 2);
+        let unpack = |bytes: &Vec<u8>| {
+            let unpacked = Deserializer::new().deserialize(&mut bytes.as_slice());
+            unpacked.expect("a packed histogram unpacks")
+        };
+        let intervals = self.packed.iter();
+        let intervals = intervals.map(|(second, bytes)| (*second as f64, 1.0, unpack(bytes)));
+        Hlog {
+            start_unix_s,
+            response: intervals.collect(),
+            service: self.service,
+            lag: self.lag,
+            generator_late: self.generator_late,
+        }
+    }
+}
