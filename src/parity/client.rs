@@ -1,0 +1,103 @@
+//! Asks the matrix's requests, one after the other, with reqwest: a client that is not the load's
+//! own, so that a mistake in one is seen by the other.
+
+use std::time::Duration;
+
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::redirect::Policy;
+
+use super::exchange::{Answer, Ask, Body};
+use crate::load::request::{USER_AGENT, common_headers};
+
+/// A longer body is cut off and said to be so: nothing that a target sends fills the memory.
+const BODY_MAX: usize = 4 * 1024 * 1024;
+
+/// A client of one server on this machine: no proxy, no redirects, no decompression, HTTP/1.1.
+pub struct Client {
+    client: reqwest::Client,
+    authority: String,
+    deadline: Duration,
+}
+
+impl Client {
+    /// For the server at 127.0.0.1; `deadline` bounds each request as a whole.
+    pub fn new(port: u16, deadline: Duration) -> Result<Self, reqwest::Error> {
+        let client = reqwest::Client::builder()
+            .no_proxy()
+            .redirect(Policy::none())
+            .http1_only()
+            .user_agent(USER_AGENT)
+            .tcp_nodelay(true)
+            .timeout(deadline)
+            .build()?;
+        Ok(Self {
+            client,
+            authority: format!("127.0.0.1:{port}"),
+            deadline,
+        })
+    }
+
+    /// Asks once. What goes wrong is part of the answer.
+    pub async fn ask(&self, ask: &Ask) -> Answer {
+        match tokio::time::timeout(self.deadline, self.send(ask)).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(error)) => Answer::none(error),
+            Err(_) => Answer::none(format!("no whole response within {:?}", self.deadline)),
+        }
+    }
+
+    async fn send(&self, ask: &Ask) -> Result<Answer, String> {
+        let url = format!("http://{}{}", self.authority, ask.path);
+        let method = ask
+            .method
+            .parse()
+            .map_err(|_| format!("{} is no method", ask.method))?;
+        let mut request = self.client.request(method, url).headers(headers(ask)?);
+        if let Some(body) = &ask.body {
+            request = request.body(body.clone());
+        }
+        let mut response = request.send().await.map_err(root_cause)?;
+        let headers = response.headers().iter().map(|(name, value)| {
+            (
+                name.as_str().to_owned(),
+                String::from_utf8_lossy(value.as_bytes()).into_owned(),
+            )
+        });
+        let headers = headers.collect();
+        let (status, mut body, mut error) = (response.status().as_u16(), Vec::new(), String::new());
+        while let Some(part) = response.chunk().await.map_err(root_cause)? {
+            body.extend_from_slice(&part);
+            if body.len() > BODY_MAX {
+                error = format!("a body longer than {BODY_MAX} bytes");
+                break;
+            }
+        }
+        Ok(Answer {
+            status,
+            headers,
+            body: Body(body),
+            error,
+        })
+    }
+}
+
+fn headers(ask: &Ask) -> Result<HeaderMap, String> {
+    let mut headers = HeaderMap::new();
+    let common = common_headers().map(|(name, value)| (name.to_owned(), value.to_owned()));
+    for (name, value) in common.iter().chain(&ask.headers) {
+        let name =
+            HeaderName::try_from(name.as_str()).map_err(|_| format!("{name} is no header name"))?;
+        let value = HeaderValue::try_from(value.as_str())
+            .map_err(|_| format!("{value} is no header value"))?;
+        headers.insert(name, value);
+    }
+    Ok(headers)
+}
+
+fn root_cause(error: reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = &error;
+    while let Some(deeper) = cause.source() {
+        cause = deeper;
+    }
+    cause.to_string()
+}

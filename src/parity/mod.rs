@@ -1,0 +1,11 @@
+//! Equal work, proven: the same request matrix to every adapter, judged against the workload.
+//!
+//! `matrix` says what is asked, `client` asks it (inside the cell), `judge` compares; all but the
+//! client are pure, so that an archive's transcript can be judged again without a network.
+
+pub mod client;
+pub mod exchange;
+pub mod judge;
+pub mod matrix;
+
+pub use exchange::{Answer, Ask, Exchange};
