@@ -1,0 +1,144 @@
+//! Clearing up: what carries this kit's labels and belongs to nobody alive. Nothing else is touched.
+
+use std::collections::HashMap;
+
+use bollard::models::{ContainerSummary, ImageSummary};
+use bollard::query_parameters::{
+    ListContainersOptionsBuilder, ListImagesOptionsBuilder, RemoveContainerOptionsBuilder,
+    RemoveImageOptionsBuilder,
+};
+
+use super::explain::explain;
+use super::lock::Lock;
+use super::{Engine, IMAGE_LABEL, RUN_LABEL};
+use crate::error::Result;
+
+/// What was found (and removed, unless it was only a look).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// Containers of runs that ended, and of builds that broke off.
+    pub containers: Vec<String>,
+    /// Containers of runs that are still going on: left alone.
+    pub alive: Vec<String>,
+    /// Images, where they were asked for.
+    pub images: Vec<String>,
+}
+
+impl Engine {
+    /// Removes the containers that earlier runs and builds left behind.
+    pub async fn sweep(&self) -> Result<Swept> {
+        let swept = self.leftovers().await?;
+        for container in &swept.containers {
+            self.remove_container(container).await?;
+        }
+        Ok(swept)
+    }
+
+    /// What [`Engine::sweep`] and [`Engine::remove_images`] would remove.
+    pub async fn leftovers(&self) -> Result<Swept> {
+        let mut swept = Swept::default();
+        for container in self.labelled_containers(RUN_LABEL).await? {
+            let run = label(&container, RUN_LABEL).unwrap_or_default();
+            let name = name(&container);
+            if Lock::is_held(&format!("run/{run}")) {
+                swept.alive.push(name);
+            } else {
+                swept.containers.push(name);
+            }
+        }
+        // A build's containers carry their image's label alone. While somebody builds they are his.
+        if !Lock::is_held("build") {
+            let building = self.labelled_containers(IMAGE_LABEL).await?;
+            let left = building
+                .iter()
+                .filter(|container| label(container, RUN_LABEL).is_none());
+            swept.containers.extend(left.map(name));
+        }
+        swept.images = self
+            .labelled_images()
+            .await?
+            .into_iter()
+            .map(|image| image_name(&image))
+            .collect();
+        Ok(swept)
+    }
+
+    /// Removes every image that carries the kit's label; those in use stay.
+    pub async fn remove_images(&self) -> Result<Vec<String>> {
+        let mut removed = Vec::new();
+        // Untagged layers of a build go with the image that was built on them.
+        for image in self.labelled_images().await? {
+            let name = image_name(&image);
+            if self.remove_image(&name).await.is_ok() {
+                removed.push(name);
+            }
+        }
+        Ok(removed)
+    }
+
+    pub(super) async fn remove_image(&self, name: &str) -> Result<()> {
+        let options = RemoveImageOptionsBuilder::default().force(false).build();
+        let removed = self.docker.remove_image(name, Some(options), None).await;
+        removed
+            .map(drop)
+            .map_err(|e| explain(&format!("remove the image {name}"), e))
+    }
+
+    /// Removes a container, running or not; one that is gone already is fine.
+    pub(super) async fn remove_container(&self, name: &str) -> Result<()> {
+        use bollard::errors::Error::DockerResponseServerError;
+        let options = RemoveContainerOptionsBuilder::default()
+            .force(true)
+            .v(true)
+            .build();
+        match self.docker.remove_container(name, Some(options)).await {
+            // 409: somebody else is removing it at this moment.
+            Ok(())
+            | Err(DockerResponseServerError {
+                status_code: 404 | 409,
+                ..
+            }) => Ok(()),
+            Err(error) => Err(explain(&format!("remove the container {name}"), error)),
+        }
+    }
+
+    async fn labelled_containers(&self, label: &str) -> Result<Vec<ContainerSummary>> {
+        let options = ListContainersOptionsBuilder::default()
+            .all(true)
+            .filters(&only(label))
+            .build();
+        let found = self.docker.list_containers(Some(options)).await;
+        found.map_err(|e| explain("list containers", e))
+    }
+
+    async fn labelled_images(&self) -> Result<Vec<ImageSummary>> {
+        let options = ListImagesOptionsBuilder::default()
+            .filters(&only(IMAGE_LABEL))
+            .build();
+        let found = self.docker.list_images(Some(options)).await;
+        found.map_err(|e| explain("list images", e))
+    }
+}
+
+fn only(label: &str) -> HashMap<String, Vec<String>> {
+    HashMap::from([("label".to_owned(), vec![label.to_owned()])])
+}
+
+fn label<'a>(container: &'a ContainerSummary, name: &str) -> Option<&'a str> {
+    container.labels.as_ref()?.get(name).map(String::as_str)
+}
+
+fn name(container: &ContainerSummary) -> String {
+    let name = container.names.iter().flatten().next();
+    let name = name.map(|name| name.trim_start_matches('/').to_owned());
+    name.or_else(|| container.id.clone()).unwrap_or_default()
+}
+
+fn image_name(image: &ImageSummary) -> String {
+    image
+        .repo_tags
+        .first()
+        .filter(|tag| *tag != "<none>:<none>")
+        .cloned()
+        .unwrap_or_else(|| image.id.clone())
+}
