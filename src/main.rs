@@ -1,1 +1,18 @@
-fn main() {}
+//! Parses the command line, hands over to the verb, and ends with the exit code that it gives.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use shootout::cli::Cli;
+use shootout::cmd;
+
+fn main() -> ExitCode {
+    match cmd::dispatch(Cli::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(error.exit as u8)
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! The command line: what people type, parsed. What the words mean is in INTERFACE's terms.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::plan::Overrides;
+use crate::plan::cpus::CpuList;
+use crate::plan::span::Span;
+
+/// Compares web frameworks honestly: equal work proven, open-loop load, archives anyone can recompute.
+#[derive(Parser)]
+#[command(version, about, after_help = EXIT_CODES, disable_help_subcommand = true)]
+pub struct Cli {
+    #[command(flatten)]
+    /// What every verb takes.
+    pub common: Common,
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0 done, and all that was asked holds      4 measured, but incomplete
+  1 an unexpected failure                   5 verification failed
+  2 command line, plan, adapter is wrong    6 a gate does not hold
+  3 this machine cannot do it               130 interrupted";
+
+/// Flags of every verb.
+#[derive(Args)]
+pub struct Common {
+    /// Only warnings and errors
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Also what the tools underneath say
+    #[arg(short, long, global = true)]
+    pub verbose: bool,
+    /// When to use colors (NO_COLOR is respected)
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value = "auto",
+        value_name = "WHEN"
+    )]
+    pub color: Color,
+    /// The folder with adapters, workloads and docker; else the nearest one above the current folder
+    #[arg(long, global = true, value_name = "DIR")]
+    pub kit: Option<PathBuf>,
+    /// One JSON document on stdout, nothing else there
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+/// When to use colors.
+#[derive(Clone, Copy, ValueEnum)]
+#[allow(missing_docs)]
+pub enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+/// The verbs.
+#[derive(Subcommand)]
+pub enum Verb {
+    /// What this machine can and cannot measure, and what to do about it
+    Doctor,
+    /// What adapters, workloads and plans there are
+    List {
+        /// Only these
+        #[arg(value_enum)]
+        what: Option<Listed>,
+    },
+    /// Build images, without measuring anything
+    Build {
+        /// Adapters; all that can be built here by default
+        adapters: Vec<String>,
+    },
+    /// Prove adapters by the parity matrix, without load: seconds
+    Check(Check),
+    /// A small honest comparison, from nothing to a verified archive
+    Demo(Run),
+    /// Run a plan
+    Run {
+        /// A name in workloads/plans, or a path
+        #[arg(required_unless_present = "resume")]
+        plan: Option<String>,
+        #[command(flatten)]
+        /// How.
+        run: Run,
+        /// Go on with an unfinished archive
+        #[arg(long, value_name = "DIR", conflicts_with = "out")]
+        resume: Option<PathBuf>,
+    },
+    /// The load engine alone, against a server on this machine
+    Load(Load),
+    /// Recompute everything in archives, offline
+    Verify(Verify),
+    /// Print an archive
+    Report(Report),
+    /// Remove what this kit's labels mark, and nothing else
+    Clean {
+        /// Only say what would be removed
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Inside a cell: what the runner tells it, over stdin and stdout
+    #[command(hide = true)]
+    Agent,
+}
+
+/// What can be listed.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[allow(missing_docs)]
+pub enum Listed {
+    Adapters,
+    Workloads,
+    Plans,
+}
+
+/// `check`
+#[derive(Args)]
+pub struct Check {
+    /// Adapters; all that can be built here by default
+    pub adapters: Vec<String>,
+    /// Only these workloads
+    #[arg(short, long, value_name = "WORKLOAD", value_delimiter = ',')]
+    pub workloads: Vec<String>,
+}
+
+/// `run` and `demo`
+#[derive(Args)]
+pub struct Run {
+    #[command(flatten)]
+    /// What of the plan is changed.
+    pub overrides: Overrides,
+    /// Where the archive goes; by default a new folder below results/
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Only print the cells in their order, and how long they take
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Go on after a build or parity failure; its cells become holes
+    #[arg(long)]
+    pub keep_going: bool,
+}
+
+/// `load`
+#[derive(Args)]
+pub struct Load {
+    /// http://127.0.0.1:PORT/PATH; `{nonce}` becomes 16 new hexadecimal digits in every request
+    pub url: String,
+    /// Requests per second
+    #[arg(long, value_name = "RPS", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    pub rate: u64,
+    /// How long: floor(rate x duration) requests
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    pub duration: Span,
+    /// Load before it that is not counted
+    #[arg(long, value_name = "TIME", default_value = "2s")]
+    pub warmup: Span,
+    /// Connections at most
+    #[arg(long, value_name = "N", default_value = "32", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub connections: u32,
+    /// Seed of the nonces
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub seed: u64,
+    /// The longest wait for a response
+    #[arg(long, value_name = "TIME", default_value = "5s")]
+    pub timeout: Span,
+    /// The method
+    #[arg(long, default_value = "GET")]
+    pub method: String,
+    /// A header, `Name: value`; may be given several times
+    #[arg(short = 'H', long = "header", value_name = "HEADER")]
+    pub headers: Vec<String>,
+    /// The body
+    #[arg(long, value_name = "TEXT")]
+    pub body: Option<String>,
+    /// The status that is right
+    #[arg(long, value_name = "STATUS", default_value = "200", value_parser = clap::value_parser!(u16).range(200..=599))]
+    pub expect_status: u16,
+    /// The body that is right; any by default
+    #[arg(long, value_name = "TEXT")]
+    pub expect_body: Option<String>,
+    /// CPUs of the generator, as in 0-1,3
+    #[arg(long, value_name = "LIST")]
+    pub cpus: Option<CpuList>,
+    /// How long to spin before a request and after it, instead of sleeping
+    #[arg(long, value_name = "TIME", default_value = "60us")]
+    pub spin: Span,
+    /// Where the HdrHistogram log goes; never overwritten
+    #[arg(long, value_name = "FILE")]
+    pub hlog: Option<PathBuf>,
+}
+
+/// `verify`
+#[derive(Args)]
+pub struct Verify {
+    /// Folders or tars
+    #[arg(required = true)]
+    pub archives: Vec<PathBuf>,
+    /// Short archives are fine
+    #[arg(long)]
+    pub allow_smoke: bool,
+    /// The id that the archive must have
+    #[arg(long, value_name = "SHA256")]
+    pub id: Option<String>,
+}
+
+/// `report`
+#[derive(Args)]
+pub struct Report {
+    /// A folder or a tar
+    pub archive: PathBuf,
+    /// In which form
+    #[arg(long, value_enum)]
+    pub format: Option<Format>,
+    /// Where it goes; never overwritten
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// Forms of a report.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[allow(missing_docs)]
+pub enum Format {
+    Terminal,
+    Md,
+    Csv,
+    Json,
+}

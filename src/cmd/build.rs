@@ -1,0 +1,66 @@
+//! `build`: images, and nothing else.
+
+use super::{Context, print_json};
+use crate::engine::{Engine, Images, agent_binary};
+use crate::error::{Error, Result};
+use crate::plan::{Adapter, Kit};
+
+/// Builds the agent's image and the adapters'; a broken one does not stop the others. Exit 4 if one
+/// could not be built.
+pub fn build(context: &Context, names: &[String]) -> Result<()> {
+    let kit = context.kit()?;
+    let adapters = buildable(context, &kit, names)?;
+    crate::runtime()?.block_on(async {
+        let engine = Engine::connect().await?;
+        engine.sweep().await?;
+        let mut images = Images::new(&engine, &kit.root, &context.ui);
+        images.agent(&agent_binary()?).await?;
+        let mut failed = Vec::new();
+        for adapter in &adapters {
+            if let Err(error) = images.folder(&format!("adapters/{}", adapter.name)).await {
+                context.ui.warn(&error.to_string());
+                failed.push(adapter.name.clone());
+            }
+        }
+        if context.json {
+            print_json(&images.done().collect::<Vec<_>>())?;
+        } else {
+            context.ui.step(&format!(
+                "{} of {} adapters are ready",
+                adapters.len() - failed.len(),
+                adapters.len()
+            ));
+        }
+        match failed.is_empty() {
+            true => Ok(()),
+            false => Err(
+                Error::incomplete(format!("could not be built: {}", failed.join(", ")))
+                    .next("the last lines of each build are above"),
+            ),
+        }
+    })
+}
+
+/// The adapters named, or all that can be built here. Naming one that cannot is exit 2.
+pub(super) fn buildable(context: &Context, kit: &Kit, names: &[String]) -> Result<Vec<Adapter>> {
+    let mut adapters = Vec::new();
+    for name in names {
+        let adapter = kit.adapter(name)?;
+        if let Some(reason) = &adapter.not_built {
+            return Err(Error::usage(format!(
+                "adapter {name} is not built here: {reason}"
+            )));
+        }
+        adapters.push(adapter);
+    }
+    if names.is_empty() {
+        for entry in kit.adapters()? {
+            match entry.loaded {
+                Ok(adapter) if adapter.not_built.is_none() => adapters.push(adapter),
+                Ok(_) => {}
+                Err(error) => context.ui.warn(&error.to_string()),
+            }
+        }
+    }
+    Ok(adapters)
+}

@@ -1,0 +1,256 @@
+//! `load`: the engine alone, against a server on this machine.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Context, print, print_json};
+use crate::cli;
+use crate::error::{Error, Result};
+use crate::load::{self, Live, Measured, Spec, Template, Variant, clock, request};
+use crate::record::{derive, hlog, schema};
+use crate::report;
+
+/// The schedule begins so long after everything is ready.
+const LEAD_NS: u64 = 5_000_000;
+
+/// Loads a URL and prints what came of it; exit 4 if the run is invalid or completed nothing.
+pub fn load(context: &Context, asked: &cli::Load) -> Result<()> {
+    let spec = spec(asked)?;
+    if let Some(path) = asked.hlog.as_deref().filter(|path| path.exists()) {
+        return Err(Error::usage(format!(
+            "{} exists, and nothing is ever overwritten",
+            path.display()
+        ))
+        .next("choose another name for --hlog"));
+    }
+    if let Some(cpus) = &asked.cpus {
+        crate::affinity::keep_to(cpus.iter())?;
+    }
+    let live = Arc::new(Live::default());
+    cancel_on_ctrl_c(&live)?;
+    if asked.warmup.0 > Duration::ZERO {
+        let warm_up = Spec {
+            duration_ns: nanoseconds(asked.warmup.0),
+            seed: !asked.seed,
+            ..spec.clone()
+        };
+        drive(context, "warm-up", warm_up, &live)?;
+    }
+    if live.is_cancelled() {
+        return Err(Error::new(
+            crate::error::Exit::Interrupted,
+            "interrupted during the warm-up",
+        ));
+    }
+    let Measured {
+        load: mut figures,
+        hlog,
+    } = drive(context, "load", spec, &live)?;
+    derive::load(&mut figures, &hlog.clocks());
+    if let Some(path) = &asked.hlog {
+        let written = write_new(path, hlog::write(&hlog).as_bytes());
+        written.map_err(|e| Error::io("write", path, &e))?;
+    }
+    if context.json {
+        print_json(&figures)?;
+    } else {
+        print(&report::load::table(&figures))?;
+    }
+    judge(&figures)
+}
+
+fn judge(figures: &schema::Load) -> Result<()> {
+    if figures.valid {
+        return Ok(());
+    }
+    let reasons = figures.invalid_reasons.join("; ");
+    Err(Error::incomplete(format!("the run is invalid: {reasons}")))
+}
+
+/// Runs a load on its own thread and shows how it goes.
+fn drive(context: &Context, name: &str, spec: Spec, live: &Arc<Live>) -> Result<Measured> {
+    let slots = spec.schedule().slots();
+    let seen = Arc::clone(live);
+    let thread = std::thread::spawn(move || {
+        let armed = load::arm(spec, seen)?;
+        armed.run(clock::now_ns() + LEAD_NS)
+    });
+    while !thread.is_finished() {
+        std::thread::sleep(Duration::from_millis(100));
+        let now = live.progress();
+        context.ui.now(&format!(
+            "{name}: {} of {slots} slots, {} completed, p50 {:.0} us, p99 {:.0} us, generator late p99 {:.1} us",
+            now.due, now.completed, now.p50_us, now.p99_us, now.late_p99_us
+        ));
+    }
+    let ended = thread
+        .join()
+        .map_err(|_| Error::unexpected("the load's thread panicked"))?;
+    ended.map_err(|e| Error::machine(format!("the load broke off: {e}")))
+}
+
+fn spec(asked: &cli::Load) -> Result<Spec> {
+    let (target, authority, path) = target(&asked.url)?;
+    let headers: Result<Vec<_>> = asked
+        .headers
+        .iter()
+        .map(|header| header_field(header))
+        .collect();
+    let method = asked.method.to_ascii_uppercase();
+    let text = request::bytes(&method, &path, &authority, &headers?, asked.body.as_deref());
+    let expected = asked
+        .expect_body
+        .as_deref()
+        .map(|body| Template::parse(body.as_bytes()));
+    Ok(Spec {
+        target,
+        variants: vec![Variant {
+            weight: 1,
+            request: Template::parse(&text),
+            bodiless: method == "HEAD",
+            idempotent: request::is_idempotent(&method),
+            statuses: vec![asked.expect_status],
+            body: expected,
+        }],
+        rate_rps: asked.rate,
+        duration_ns: nanoseconds(asked.duration.0),
+        connections: asked.connections,
+        timeout_ns: nanoseconds(asked.timeout.0),
+        spin_ns: nanoseconds(asked.spin.0),
+        seed: asked.seed,
+    })
+}
+
+/// Address, authority and path of a URL that leads to this machine; exit 2 for any other.
+fn target(url: &str) -> Result<(SocketAddr, String, String)> {
+    let wrong = |what: &str| {
+        Err(Error::usage(format!("{url}: {what}"))
+            .next("expected http://127.0.0.1:PORT/PATH: a server on this machine"))
+    };
+    let Some(rest) = url.strip_prefix("http://") else {
+        return wrong("not an http:// URL");
+    };
+    let (authority, path) = match rest.find('/') {
+        Some(at) => rest.split_at(at),
+        None => (rest, "/"),
+    };
+    if path
+        .bytes()
+        .any(|byte| byte <= b' ' || byte == b'#' || byte >= 0x7f)
+    {
+        return wrong("the path must be percent-encoded and have no fragment");
+    }
+    let with_port = if authority
+        .rsplit_once(':')
+        .is_some_and(|(_, port)| port.parse::<u16>().is_ok())
+    {
+        authority.to_owned()
+    } else {
+        format!("{authority}:80")
+    };
+    let Some(address) = with_port
+        .to_socket_addrs()
+        .ok()
+        .and_then(|mut all| all.find(|a| a.ip().is_loopback()))
+    else {
+        return wrong("not an address of this machine's loopback");
+    };
+    Ok((address, authority.to_owned(), path.to_owned()))
+}
+
+fn header_field(text: &str) -> Result<(String, String)> {
+    let parts = text
+        .split_once(':')
+        .map(|(name, value)| (name.trim(), value.trim()));
+    match parts {
+        Some((name, value)) if is_token(name) && value.bytes().all(|b| b >= b' ' && b != 0x7f) => {
+            Ok((name.to_owned(), value.to_owned()))
+        }
+        _ => {
+            Err(Error::usage(format!("-H {text:?} is not a header")).next("expected `Name: value`"))
+        }
+    }
+}
+
+fn is_token(name: &str) -> bool {
+    !name.is_empty()
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
+}
+
+fn nanoseconds(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// The first Ctrl-C ends the schedule, and the ledger stays true; the second ends the program.
+fn cancel_on_ctrl_c(live: &Arc<Live>) -> Result<()> {
+    let live = Arc::clone(live);
+    let runtime = crate::runtime()?;
+    std::thread::spawn(move || {
+        runtime.block_on(async {
+            while tokio::signal::ctrl_c().await.is_ok() {
+                if live.is_cancelled() {
+                    std::process::exit(crate::error::Exit::Interrupted as i32);
+                }
+                live.cancel();
+            }
+        });
+    });
+    Ok(())
+}
+
+/// Writes a file that does not exist yet.
+pub(super) fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    use std::io::Write;
+    let mut file = std::fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(path)?;
+    file.write_all(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Exit;
+
+    #[test]
+    fn only_servers_on_this_machine_are_loaded() {
+        let (address, authority, path) = target("http://127.0.0.1:8080/a?b={nonce}").unwrap();
+        assert_eq!(
+            (address.to_string().as_str(), authority.as_str()),
+            ("127.0.0.1:8080", "127.0.0.1:8080")
+        );
+        assert_eq!(path, "/a?b={nonce}");
+        assert_eq!(target("http://localhost").unwrap().2, "/");
+        for url in [
+            "http://10.0.0.1:80/",
+            "http://172.17.0.1/",
+            "https://127.0.0.1/",
+            "127.0.0.1:80",
+            "http://127.0.0.1/ x",
+        ] {
+            let error = target(url).unwrap_err();
+            assert_eq!(error.exit, Exit::Usage, "{url}");
+            assert!(error.next.contains("http://127.0.0.1:PORT"), "{url}");
+        }
+    }
+
+    #[test]
+    fn headers_are_names_and_values() {
+        assert_eq!(
+            header_field("X-A:  b ").unwrap(),
+            ("X-A".into(), "b".into())
+        );
+        for wrong in ["", "x", ": y", "a b: c", "a: b\r\nc: d"] {
+            assert_eq!(
+                header_field(wrong).unwrap_err().exit,
+                Exit::Usage,
+                "{wrong:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! One short file per verb.
+
+use std::io::IsTerminal;
+
+use crate::cli::{Cli, Color, Common, Verb};
+use crate::error::Result;
+use crate::plan::Kit;
+use crate::ui::{Ui, Volume};
+
+mod build;
+mod check;
+mod clean;
+mod doctor;
+mod list;
+mod load;
+mod report;
+mod run;
+mod verify;
+
+/// What every verb is given.
+pub struct Context {
+    ui: Ui,
+    json: bool,
+    kit: Option<std::path::PathBuf>,
+}
+
+impl Context {
+    fn kit(&self) -> Result<Kit> {
+        Kit::find(self.kit.as_deref())
+    }
+}
+
+/// Runs a verb.
+pub fn dispatch(cli: Cli) -> Result<()> {
+    let context = context(cli.common);
+    match cli.verb {
+        Verb::Doctor => doctor::doctor(&context),
+        Verb::List { what } => list::list(&context, what),
+        Verb::Build { adapters } => build::build(&context, &adapters),
+        Verb::Check(check) => check::check(&context, &check),
+        Verb::Demo(run) => run::run(&context, Some("demo"), &run, None),
+        Verb::Run { plan, run, resume } => {
+            run::run(&context, plan.as_deref(), &run, resume.as_deref())
+        }
+        Verb::Load(load) => load::load(&context, &load),
+        Verb::Verify(verify) => verify::verify(&context, &verify),
+        Verb::Report(report) => report::report(&context, &report),
+        Verb::Clean { dry_run } => clean::clean(&context, dry_run),
+        Verb::Agent => crate::agent::serve(),
+    }
+}
+
+fn context(common: Common) -> Context {
+    let volume = match (common.quiet, common.verbose) {
+        (true, _) => Volume::Quiet,
+        (_, true) => Volume::Verbose,
+        _ => Volume::Normal,
+    };
+    let color = match common.color {
+        Color::Always => true,
+        Color::Never => false,
+        // https://no-color.org: any value that is not empty.
+        Color::Auto => {
+            std::io::stdout().is_terminal()
+                && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+        }
+    };
+    Context {
+        ui: Ui::new(volume, color),
+        json: common.json,
+        kit: common.kit,
+    }
+}
+
+/// Prints a document for scripts.
+fn print_json(document: &impl serde::Serialize) -> Result<()> {
+    let text = serde_json::to_string_pretty(document)
+        .map_err(|e| crate::error::Error::unexpected(format!("cannot write JSON: {e}")))?;
+    print(&format!("{text}\n"))
+}
+
+/// Prints to stdout; a reader that went away (`| head`) is no failure.
+fn print(text: &str) -> Result<()> {
+    use std::io::{ErrorKind, Write};
+    match std::io::stdout().lock().write_all(text.as_bytes()) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        Err(error) => Err(crate::error::Error::io(
+            "write",
+            std::path::Path::new("stdout"),
+            &error,
+        )),
+    }
+}
