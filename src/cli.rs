@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::load::Arrivals;
 use crate::plan::Overrides;
 use crate::plan::cpus::CpuList;
 use crate::plan::span::Span;
@@ -152,19 +153,35 @@ pub struct Run {
 pub struct Load {
     /// http://127.0.0.1:PORT/PATH; `{nonce}` becomes 16 new hexadecimal digits in every request
     pub url: String,
-    /// Requests per second
-    #[arg(long, value_name = "RPS", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
-    pub rate: u64,
-    /// How long: floor(rate x duration) requests
-    #[arg(long, value_name = "TIME", default_value = "10s")]
-    pub duration: Span,
+    /// Requests per second, at the times of a schedule whatever the server does
+    #[arg(long, value_name = "RPS", required_unless_present = "closed", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    pub rate: Option<u64>,
+    /// Closed loop instead: each connection sends as soon as it is free (what a server can do, not
+    /// what its users wait)
+    #[arg(long, requires = "requests", conflicts_with_all = ["rate", "arrivals"])]
+    pub closed: bool,
+    /// How many requests the closed loop sends
+    #[arg(long, value_name = "N", requires = "closed", value_parser = clap::value_parser!(u64).range(1..))]
+    pub requests: Option<u64>,
+    /// Also show the closed loop's response times corrected for coordinated omission, after the fact
+    #[arg(long, requires = "closed")]
+    pub correct_omission: bool,
+    /// How the schedule's requests are laid
+    #[arg(long, value_name = "HOW", value_enum, default_value = "uniform")]
+    pub arrivals: Arrivals,
+    /// How long: floor(rate x duration) requests; for a closed loop at most so long [default: 10s]
+    #[arg(long, value_name = "TIME")]
+    pub duration: Option<Span>,
     /// Load before it that is not counted
     #[arg(long, value_name = "TIME", default_value = "2s")]
     pub warmup: Span,
     /// Connections at most
     #[arg(long, value_name = "N", default_value = "32", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub connections: u32,
-    /// Seed of the nonces
+    /// Threads that share the schedule and the connections
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub threads: u32,
+    /// Seed of the nonces and of Poisson arrivals
     #[arg(long, value_name = "N", default_value = "1")]
     pub seed: u64,
     /// The longest wait for a response

@@ -15,7 +15,7 @@ impl Draw {
     }
 
     /// A number below `bound`, each equally likely: values of an incomplete last cycle are redrawn.
-    fn below(&mut self, bound: u64) -> u64 {
+    pub fn below(&mut self, bound: u64) -> u64 {
         let excess = (u64::MAX % bound + 1) % bound;
         loop {
             let drawn = self.0.next_u64();

@@ -172,7 +172,7 @@ async fn arm(spec: Spec) -> (Option<Running>, Event) {
     let (done, measured) = oneshot::channel();
     let seen = Arc::clone(&live);
     std::thread::spawn(move || {
-        let load = match load::arm(spec, seen) {
+        let load = match load::arm(spec, &seen) {
             Ok(load) => load,
             Err(error) => return drop(armed.send(Err(error))),
         };

@@ -10,7 +10,7 @@ pub use stage::{Bench, Contest, Refusal, Stage, Trouble};
 
 use crate::agent::protocol::Event;
 use crate::error::Result;
-use crate::load::{self, Spec, clock};
+use crate::load::{self, Arrivals, Pace, Spec, clock};
 use crate::parity::{Exchange, matrix};
 use crate::plan::spec::{Phases, Plan};
 use crate::plan::{Workload, cell_seed};
@@ -147,7 +147,12 @@ impl Take<'_> {
         let spec = |seconds: f64, seed: u64| Spec {
             target: ([127, 0, 0, 1], port).into(),
             variants: variants.clone(),
-            rate_rps: self.rate_rps,
+            pace: Pace::Open {
+                rate_rps: self.rate_rps,
+                arrivals: Arrivals::Uniform,
+            },
+            slices: None,
+            threads: 1,
             duration_ns: (seconds * 1e9).round() as u64,
             connections: self.connections,
             timeout_ns: self.plan.timeout.0.as_nanos() as u64,
@@ -236,7 +241,7 @@ impl Take<'_> {
                 Event::Progress { progress } => self.ui.now(&format!(
                     "{phase}: {} of {} slots, p50 {:.0} us, p99 {:.0} us, generator late p99 {:.1} us{}",
                     progress.due,
-                    spec.schedule().slots(),
+                    spec.slots(),
                     progress.p50_us,
                     progress.p99_us,
                     progress.late_p99_us,

@@ -8,15 +8,27 @@ use std::time::Duration;
 use super::{Context, print, print_json};
 use crate::cli;
 use crate::error::{Error, Result};
-use crate::load::{self, Live, Measured, Spec, Template, Variant, clock, request};
+use crate::load::{self, Live, Measured, Pace, Spec, Template, Variant, clock, request};
 use crate::record::{derive, hlog, schema};
 use crate::report;
 
 /// The schedule begins so long after everything is ready.
 const LEAD_NS: u64 = 5_000_000;
 
+/// An open loop lasts so long unless told otherwise, a closed loop until its requests are done.
+const DEFAULT_NS: u64 = 10 * clock::SECOND_NS;
+const LONGEST_NS: u64 = 24 * 3600 * clock::SECOND_NS;
+
 /// Loads a URL and prints what came of it; exit 4 if the run is invalid or completed nothing.
 pub fn load(context: &Context, asked: &cli::Load) -> Result<()> {
+    if asked.threads > asked.connections {
+        let what = format!(
+            "{} threads for {} connections",
+            asked.threads, asked.connections
+        );
+        return Err(Error::usage(what)
+            .next("each thread needs a connection: give at least as many --connections"));
+    }
     let spec = spec(asked)?;
     if let Some(path) = asked.hlog.as_deref().filter(|path| path.exists()) {
         return Err(Error::usage(format!(
@@ -32,6 +44,10 @@ pub fn load(context: &Context, asked: &cli::Load) -> Result<()> {
     cancel_on_ctrl_c(&live)?;
     if asked.warmup.0 > Duration::ZERO {
         let warm_up = Spec {
+            pace: match spec.pace {
+                Pace::Closed { .. } => Pace::Closed { requests: u64::MAX },
+                open => open,
+            },
             duration_ns: nanoseconds(asked.warmup.0),
             seed: !asked.seed,
             ..spec.clone()
@@ -71,10 +87,10 @@ fn judge(figures: &schema::Load) -> Result<()> {
 
 /// Runs a load on its own thread and shows how it goes.
 fn drive(context: &Context, name: &str, spec: Spec, live: &Arc<Live>) -> Result<Measured> {
-    let slots = spec.schedule().slots();
+    let slots = spec.slots();
     let seen = Arc::clone(live);
     let thread = std::thread::spawn(move || {
-        let armed = load::arm(spec, seen)?;
+        let armed = load::arm(spec, &seen)?;
         armed.run(clock::now_ns() + LEAD_NS)
     });
     while !thread.is_finished() {
@@ -114,9 +130,23 @@ fn spec(asked: &cli::Load) -> Result<Spec> {
             statuses: vec![asked.expect_status],
             body: expected,
         }],
-        rate_rps: asked.rate,
-        duration_ns: nanoseconds(asked.duration.0),
+        pace: match (asked.rate, asked.requests) {
+            (Some(rate_rps), _) => Pace::Open {
+                rate_rps,
+                arrivals: asked.arrivals,
+            },
+            (None, requests) => Pace::Closed {
+                requests: requests.unwrap_or(u64::MAX),
+            },
+        },
+        duration_ns: match asked.duration {
+            Some(duration) => nanoseconds(duration.0),
+            None if asked.closed => LONGEST_NS,
+            None => DEFAULT_NS,
+        },
+        slices: None,
         connections: asked.connections,
+        threads: asked.threads,
         timeout_ns: nanoseconds(asked.timeout.0),
         spin_ns: nanoseconds(asked.spin.0),
         seed: asked.seed,

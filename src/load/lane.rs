@@ -39,8 +39,10 @@ pub enum Written {
 /// The slot that a lane is working on.
 #[derive(Clone, Copy, Debug)]
 pub struct Job {
-    /// When the slot was due.
+    /// When the slot was due; in a closed loop, when it was taken.
     pub slot_ns: u64,
+    /// The slice that it lies in.
+    pub slice: usize,
     /// When the loop found it due.
     pub found_ns: u64,
     /// When this lane took it.

@@ -12,6 +12,7 @@ pub mod driver;
 pub mod http1;
 pub mod lane;
 pub mod live;
+pub mod mask;
 pub mod outcome;
 pub mod poller;
 pub mod request;
@@ -22,7 +23,10 @@ pub mod template;
 
 pub use driver::Driver;
 pub use live::{Live, Progress};
-pub use spec::{Spec, Variant};
+pub use mask::Slice;
+pub use schedule::{Arrivals, Share};
+pub use spec::{Pace, Spec, Variant};
+pub use tally::Tally;
 pub use template::Template;
 
 use crate::record::hlog::Hlog;
@@ -33,9 +37,8 @@ const CLOCK_STEP_NS: u64 = 100_000_000;
 
 /// A load whose connections are open: it starts when it is told to.
 pub struct Armed {
-    driver: Driver,
+    drivers: Vec<Driver>,
     spec: Spec,
-    cpu_ns: u64,
 }
 
 /// A finished load: what was observed, and the histograms from which the rest is derived.
@@ -46,25 +49,33 @@ pub struct Measured {
     pub hlog: Hlog,
 }
 
-/// Gets a load ready on the calling thread and opens its connections.
-pub fn arm(spec: Spec, live: Arc<Live>) -> io::Result<Armed> {
-    clock::sharpen_timers();
-    let mut driver = Driver::new(spec.clone(), live)?;
-    driver.open_connections()?;
-    Ok(Armed {
-        driver,
-        spec,
-        cpu_ns: clock::thread_cpu_ns(),
-    })
+/// Gets a load ready and opens its connections.
+pub fn arm(spec: Spec, live: &Arc<Live>) -> io::Result<Armed> {
+    let mask = Arc::new(spec.mask());
+    let schedule = spec.schedule().map(Arc::new);
+    let of = u64::from(spec.threads.clamp(1, spec.connections.max(1)));
+    let drivers = (0..of).map(|index| {
+        let share = Share { index, of };
+        let mut driver = Driver::new(
+            &spec,
+            schedule.clone(),
+            Arc::clone(&mask),
+            share,
+            Arc::clone(live),
+        )?;
+        driver.open_connections()?;
+        Ok(driver)
+    });
+    let drivers = drivers.collect::<io::Result<_>>()?;
+    Ok(Armed { drivers, spec })
 }
 
 impl Armed {
-    /// Runs it from an epoch on CLOCK_MONOTONIC, on the calling thread.
+    /// Runs it from an epoch on CLOCK_MONOTONIC, on threads of its own.
     pub fn run(self, epoch_ns: u64) -> io::Result<Measured> {
         let offsets = clock::Offsets::read();
         let start_unix_s = clock::unix_s() + (epoch_ns as f64 - clock::now_ns() as f64) / 1e9;
-        let tally = self.driver.run(epoch_ns)?;
-        let cpu_ns = clock::thread_cpu_ns() - self.cpu_ns;
+        let (tally, cpu_ns) = drive(self.drivers, epoch_ns)?;
 
         let step_ns = clock::Offsets::read().step_since_ns(offsets);
         let stepped = format!(
@@ -72,18 +83,27 @@ impl Armed {
             step_ns as f64 / 1e6
         );
         let (connections_opened, connect_us) = tally.connect_figures();
+        let (offered_rps, duration_s) = match self.spec.pace {
+            Pace::Open { rate_rps, .. } => (
+                Some(rate_rps as f64),
+                tally.ledger.scheduled as f64 / rate_rps as f64,
+            ),
+            Pace::Closed { .. } => (None, tally.served_ns() as f64 / 1e9),
+        };
         let load = Load {
             schema: SCHEMA,
             protocol: "http/1.1".into(),
             ledger: tally.ledger,
             lag_causes: tally.lag_causes(),
-            offered_rps: Some(self.spec.rate_rps as f64),
-            duration_s: tally.ledger.scheduled as f64 / self.spec.rate_rps as f64,
+            offered_rps,
+            duration_s,
             bytes_in: tally.bytes_in,
             connections_opened,
             connect_us,
             generator_cpu_us: Some(cpu_ns as f64 / 1e3),
+            generator_spin_us: tally.spun_ns as f64 / 1e3,
             longest_pause_us: tally.longest_pause_ns as f64 / 1e3,
+            spilled: tally.spilled,
             faults: if step_ns > CLOCK_STEP_NS {
                 vec![stepped]
             } else {
@@ -97,4 +117,34 @@ impl Armed {
             hlog: tally.into_hlog(start_unix_s),
         })
     }
+}
+
+/// Runs each driver on a thread of its own; their counts together, and the CPU time that they took.
+fn drive(drivers: Vec<Driver>, epoch_ns: u64) -> io::Result<(Tally, u64)> {
+    let work = |driver: Driver| {
+        clock::sharpen_timers();
+        let tally = driver.run(epoch_ns)?;
+        Ok((tally, clock::thread_cpu_ns()))
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = drivers
+            .into_iter()
+            .map(|driver| scope.spawn(move || work(driver)))
+            .collect();
+        let mut sum: Option<(Tally, u64)> = None;
+        for thread in threads {
+            let ended: io::Result<_> = thread
+                .join()
+                .map_err(|_| io::Error::other("a load thread panicked"))?;
+            let (tally, cpu_ns) = ended?;
+            sum = Some(match sum {
+                None => (tally, cpu_ns),
+                Some((mut all, all_cpu_ns)) => {
+                    all.merge(tally);
+                    (all, all_cpu_ns + cpu_ns)
+                }
+            });
+        }
+        sum.ok_or_else(|| io::Error::other("a load without threads"))
+    })
 }

@@ -4,7 +4,8 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-use super::schedule::Schedule;
+use super::mask::{Mask, Slice};
+use super::schedule::{Arrivals, Schedule};
 use super::template::Template;
 
 /// One kind of request and what must come back.
@@ -25,30 +26,75 @@ pub struct Variant {
     pub body: Option<Template>,
 }
 
-/// An open-loop load.
+/// When requests are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pace {
+    /// At the times of a schedule, whatever the server does.
+    Open {
+        /// Slots per second of own time.
+        rate_rps: u64,
+        /// How they are laid.
+        arrivals: Arrivals,
+    },
+    /// As soon as a connection is free: what a server can do, not what its users wait.
+    Closed {
+        /// At most so many.
+        requests: u64,
+    },
+}
+
+/// A load.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Spec {
     /// Where the server listens.
     pub target: SocketAddr,
     /// What is asked, in a seeded order.
     pub variants: Vec<Variant>,
-    /// Slots per second.
-    pub rate_rps: u64,
-    /// The schedule's length: `floor(rate * duration)` slots.
+    /// When it is asked.
+    pub pace: Pace,
+    /// How much own time there is: the schedule's length, or the closed loop's longest.
     pub duration_ns: u64,
-    /// Most connections at once.
+    /// The slices that it has; `None` for all of the time.
+    pub slices: Option<Vec<Slice>>,
+    /// Most connections at once (open), or exactly (closed).
     pub connections: u32,
+    /// Threads that share slots and connections; at most as many as there are connections.
+    pub threads: u32,
     /// From the moment a connection takes a slot until its response is whole.
     pub timeout_ns: u64,
     /// How long the loop spins before a slot and after a send, instead of sleeping.
     pub spin_ns: u64,
-    /// Seed of the order of the variants and of the nonces.
+    /// Seed of the order of the variants, of the nonces and of Poisson arrivals.
     pub seed: u64,
 }
 
 impl Spec {
-    /// When its slots are due.
-    pub fn schedule(&self) -> Schedule {
-        Schedule::new(self.rate_rps, self.duration_ns)
+    /// Its slices; those that overlap are the caller's mistake and count as none.
+    pub fn mask(&self) -> Mask {
+        let slices = self.slices.clone().and_then(Mask::new);
+        slices.unwrap_or_else(|| Mask::always(self.duration_ns))
+    }
+
+    /// When its slots are due; `None` in a closed loop.
+    pub fn schedule(&self) -> Option<Schedule> {
+        match self.pace {
+            Pace::Open { rate_rps, arrivals } => {
+                Some(Schedule::new(rate_rps, arrivals, self.mask(), self.seed))
+            }
+            Pace::Closed { .. } => None,
+        }
+    }
+
+    /// How many slots it has, or may have.
+    pub fn slots(&self) -> u64 {
+        match self.pace {
+            Pace::Open { rate_rps, .. } => {
+                let own_ns = self.mask().own_length_ns();
+                (u128::from(rate_rps) * u128::from(own_ns) / u128::from(super::clock::SECOND_NS))
+                    as u64
+            }
+            Pace::Closed { requests } => requests,
+        }
     }
 }

@@ -60,6 +60,12 @@ pub struct Tally {
     connect_max_ns: u64,
     /// The longest pause between two passes of the loop.
     pub longest_pause_ns: u64,
+    /// Time in passes that only looked and found nothing: what spinning costs.
+    pub spun_ns: u64,
+    /// Slots that did not end before their slice's gap did.
+    pub spilled: u64,
+    /// Per slice, the last response's end since the slice's start.
+    slices_ns: Vec<u64>,
     second: u64,
     response: Histogram<u64>,
     packed: Vec<(u64, Vec<u8>)>,
@@ -70,8 +76,9 @@ pub struct Tally {
     socket_full: Cause,
 }
 
-impl Default for Tally {
-    fn default() -> Self {
+impl Tally {
+    /// Nothing yet, over so many slices.
+    pub fn new(slices: usize) -> Self {
         Self {
             ledger: Ledger::default(),
             errors: [0; Failure::ALL.len()],
@@ -80,6 +87,9 @@ impl Default for Tally {
             connect_sum_ns: 0,
             connect_max_ns: 0,
             longest_pause_ns: 0,
+            spun_ns: 0,
+            spilled: 0,
+            slices_ns: vec![0; slices],
             second: 0,
             response: new_histogram(),
             packed: Vec::with_capacity(4096),
@@ -90,9 +100,61 @@ impl Default for Tally {
             socket_full: Cause::new(),
         }
     }
-}
 
-impl Tally {
+    /// Adds another thread's counts; both are over.
+    pub fn merge(&mut self, mut other: Tally) {
+        let (sum, part) = (&mut self.ledger, &other.ledger);
+        sum.scheduled += part.scheduled;
+        sum.completed += part.completed;
+        sum.wrong_response += part.wrong_response;
+        sum.timed_out += part.timed_out;
+        sum.failed += part.failed;
+        sum.unsent += part.unsent;
+        sum.in_flight += part.in_flight;
+        for (sum, part) in self.errors.iter_mut().zip(other.errors) {
+            *sum += part;
+        }
+        self.bytes_in += other.bytes_in;
+        self.connects += other.connects;
+        self.connect_sum_ns += other.connect_sum_ns;
+        self.connect_max_ns = self.connect_max_ns.max(other.connect_max_ns);
+        self.longest_pause_ns = self.longest_pause_ns.max(other.longest_pause_ns);
+        self.spun_ns += other.spun_ns;
+        self.spilled += other.spilled;
+        for (sum, part) in self.slices_ns.iter_mut().zip(&other.slices_ns) {
+            *sum = (*sum).max(*part);
+        }
+        other.turn_second(u64::MAX / 2);
+        self.packed.append(&mut other.packed);
+        for (sum, part) in [
+            (&mut self.service, &other.service),
+            (&mut self.lag, &other.lag),
+            (&mut self.generator_late, &other.generator_late),
+            (
+                &mut self.no_free_connection.delays,
+                &other.no_free_connection.delays,
+            ),
+            (&mut self.socket_full.delays, &other.socket_full.delays),
+        ] {
+            add(sum, part);
+        }
+        self.no_free_connection.sum_ns += other.no_free_connection.sum_ns;
+        self.socket_full.sum_ns += other.socket_full.sum_ns;
+    }
+
+    /// A completed slot's slice, how long after its start the response ended, and whether that was
+    /// past the gap.
+    pub fn in_slice(&mut self, slice: usize, ended_ns: u64, spilled: bool) {
+        self.slices_ns[slice] = self.slices_ns[slice].max(ended_ns);
+        self.spilled += u64::from(spilled);
+    }
+
+    /// The time in which a closed loop was served: the sum over its slices of the time from the start
+    /// to the last response (METHOD, *capacity*).
+    pub fn served_ns(&self) -> u64 {
+        self.slices_ns.iter().sum()
+    }
+
     /// A slot's response was whole and right.
     pub fn completed(&mut self, response_ns: u64, service_ns: u64) {
         self.ledger.completed += 1;
@@ -193,18 +255,28 @@ impl Tally {
     /// The histograms as they go into `latency.hlog`.
     pub fn into_hlog(mut self, start_unix_s: f64) -> Hlog {
         self.turn_second(u64::MAX / 2);
-        let unpack = |bytes: &Vec<u8>| {
+        let mut seconds = BTreeMap::<u64, Histogram<u64>>::new();
+        for (second, bytes) in &self.packed {
             let unpacked = Deserializer::new().deserialize(&mut bytes.as_slice());
-            unpacked.expect("a packed histogram unpacks")
-        };
-        let intervals = self.packed.iter();
-        let intervals = intervals.map(|(second, bytes)| (*second as f64, 1.0, unpack(bytes)));
+            let unpacked = unpacked.expect("a packed histogram unpacks");
+            add(
+                seconds.entry(*second).or_insert_with(new_histogram),
+                &unpacked,
+            );
+        }
         Hlog {
             start_unix_s,
-            response: intervals.collect(),
+            response: seconds
+                .into_iter()
+                .map(|(second, histogram)| (second as f64, 1.0, histogram))
+                .collect(),
             service: self.service,
             lag: self.lag,
             generator_late: self.generator_late,
         }
     }
+}
+
+fn add(sum: &mut Histogram<u64>, part: &Histogram<u64>) {
+    sum.add(part).expect("all histograms have the same bounds");
 }

@@ -8,7 +8,7 @@ use hdrhistogram::Histogram;
 use crate::record::hlog::Clocks;
 use crate::record::samples::{Mark, Sample};
 use crate::record::schema::{Cell, LagCause, Latency, Load, Memory};
-use crate::stats::judge::{self, Healthy};
+use crate::stats::judge::{self, Healthy, Tails};
 use crate::stats::quantile::{self, Over};
 
 /// Figures of a load that are computed here, so that their reasons in `nulls` are too.
@@ -107,7 +107,15 @@ pub fn load(load: &mut Load, clocks: &Clocks) {
         observed(nulls, field, null, reason);
     }
 
-    load.invalid_reasons = judge::invalid_reasons(load);
+    let tail = |hist: &Histogram<u64>, total: u64| {
+        let value = quantile::value_at_rank(hist, quantile::rank(990, total));
+        value.filter(|_| total > 0).map(quantile::us)
+    };
+    let tails = Tails {
+        late_us: tail(&clocks.generator_late, clocks.generator_late.len()),
+        response_us: tail(&clocks.response, ledger.scheduled),
+    };
+    load.invalid_reasons = judge::invalid_reasons(load, &tails);
     load.valid = load.invalid_reasons.is_empty();
 }
 

@@ -136,10 +136,14 @@ pub struct Load {
     pub connect_us: Connect,
     /// CPU time of the generator's threads over the load.
     pub generator_cpu_us: Option<f64>,
-    /// That time / completed.
+    /// How much of it went into spinning for a slot or a response.
+    pub generator_spin_us: f64,
+    /// The generator's CPU time / completed.
     pub generator_cpu_us_per_request: Option<f64>,
     /// The longest time between two passes of the generator's loop beyond its own intended wait.
     pub longest_pause_us: f64,
+    /// Slots of a masked load that did not end before their slice's gap did; 0 without a mask.
+    pub spilled: u64,
     /// What the instrument itself saw go wrong (a clock that stepped, a target that died), a sentence
     /// each; every one makes the load invalid. Observed, where `invalid_reasons` is derived.
     pub faults: Vec<String>,
