@@ -5,12 +5,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::Serialize;
+
 use super::{Context, print, print_json};
 use crate::cli;
-use crate::error::{Error, Result};
+use crate::error::{Error, Exit, Result};
 use crate::load::{self, Live, Measured, Pace, Spec, Template, Variant, clock, request};
 use crate::record::{derive, hlog, schema};
 use crate::report;
+use crate::stats::quantile;
 
 /// The schedule begins so long after everything is ready.
 const LEAD_NS: u64 = 5_000_000;
@@ -56,7 +59,7 @@ pub fn load(context: &Context, asked: &cli::Load) -> Result<()> {
     }
     if live.is_cancelled() {
         return Err(Error::new(
-            crate::error::Exit::Interrupted,
+            Exit::Interrupted,
             "interrupted during the warm-up",
         ));
     }
@@ -69,12 +72,65 @@ pub fn load(context: &Context, asked: &cli::Load) -> Result<()> {
         let written = write_new(path, hlog::write(&hlog).as_bytes());
         written.map_err(|e| Error::io("write", path, &e))?;
     }
+    let corrected = asked
+        .correct_omission
+        .then(|| corrected(&figures, asked.connections, &hlog))
+        .flatten();
     if context.json {
-        print_json(&figures)?;
+        print_json(&Output {
+            load: &figures,
+            corrected: &corrected,
+        })?;
     } else {
         print(&report::load::table(&figures))?;
+        if let Some(Corrected {
+            interval_us,
+            response_us,
+        }) = &corrected
+        {
+            print(&report::load::corrected(*interval_us, response_us))?;
+        }
+    }
+    if live.is_cancelled() {
+        let what = format!(
+            "ended early, after {} slots; their ledger is true",
+            figures.ledger.scheduled
+        );
+        return Err(Error::new(Exit::Interrupted, what));
     }
     judge(&figures)
+}
+
+/// `load --json`.
+#[derive(Serialize)]
+struct Output<'a> {
+    #[serde(flatten)]
+    load: &'a schema::Load,
+    /// Only where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    corrected: &'a Option<Corrected>,
+}
+
+/// A closed loop's response clock as it might have been: after each response that took longer than
+/// the usual interval of a connection, those are added that it kept from being sent.
+#[derive(Serialize)]
+struct Corrected {
+    interval_us: f64,
+    response_us: schema::Latency,
+}
+
+/// Gil Tene's correction, with the mean time between two requests of one connection as the expected
+/// interval. An open loop has no omission to correct: there it would count twice.
+fn corrected(figures: &schema::Load, connections: u32, hlog: &hlog::Hlog) -> Option<Corrected> {
+    let completed = figures.ledger.completed;
+    let interval_ns = figures.duration_s * 1e9 * f64::from(connections) / completed as f64;
+    let interval_ns = (completed > 0).then_some(interval_ns as u64)?;
+    let histogram = hlog.clocks().response.clone_correct(interval_ns.max(1));
+    let (response_us, _) = quantile::latency(&histogram, quantile::Over::Recorded);
+    Some(Corrected {
+        interval_us: quantile::us(interval_ns),
+        response_us,
+    })
 }
 
 fn judge(figures: &schema::Load) -> Result<()> {
@@ -223,7 +279,7 @@ fn cancel_on_ctrl_c(live: &Arc<Live>) -> Result<()> {
         runtime.block_on(async {
             while tokio::signal::ctrl_c().await.is_ok() {
                 if live.is_cancelled() {
-                    std::process::exit(crate::error::Exit::Interrupted as i32);
+                    std::process::exit(Exit::Interrupted as i32);
                 }
                 live.cancel();
             }
@@ -245,7 +301,6 @@ pub(super) fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Exit;
 
     #[test]
     fn only_servers_on_this_machine_are_loaded() {

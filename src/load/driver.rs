@@ -7,15 +7,14 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use super::backlog::Backlog;
 use super::clock::{SECOND_NS, now_ns};
 use super::lane::{Job, Lane, State, Written};
 use super::live::{Live, Progress};
-use super::mask::Mask;
 use super::outcome::Failure;
+use super::pacer::Pacer;
 use super::poller::{Interest, Poller};
-use super::schedule::{Order, Schedule, Share, nonce, nonce_digits};
-use super::spec::{Pace, Spec, Variant};
+use super::schedule::{Order, nonce, nonce_digits};
+use super::spec::{Spec, Variant};
 use super::tally::Tally;
 
 /// A receive takes at most this much; larger bodies come in several.
@@ -30,11 +29,6 @@ const BACK_OFF_NS: (u64, u64) = (1_000_000, 250_000_000);
 const PACK_NS: (u64, u64) = (100_000, 10_000_000);
 /// Connections are opened before the load for at most so long.
 const OPEN_NS: u64 = 2 * SECOND_NS;
-/// A masked load is awake so long before its next slice, so that its first slot is not the one that
-/// pays for waking up.
-const AWAKE_NS: u64 = 300_000;
-/// "Never", for a moment in time.
-const NEVER_NS: u64 = u64::MAX;
 
 /// A thread's part of a load in progress.
 pub struct Driver {
@@ -43,12 +37,7 @@ pub struct Driver {
     order: Order,
     seed: u64,
     timeout_ns: u64,
-    spin_ns: u64,
-    /// `None` in a closed loop, where a slot is due when a lane is free.
-    schedule: Option<Arc<Schedule>>,
-    mask: Arc<Mask>,
-    masked: bool,
-    share: Share,
+    pacer: Pacer,
 
     lanes: Vec<Lane>,
     /// Free and connected, the longest idle first: servers close what idles too long.
@@ -59,17 +48,10 @@ pub struct Driver {
     poller: Poller,
     buffer: Vec<u8>,
 
-    epoch_ns: u64,
-    /// How many slots this thread will have; fewer than planned once the run was cut short.
-    slots: u64,
-    end_ns: u64,
-    /// When the next slot is due; in a closed loop, when the next slice begins.
-    next_slot_ns: u64,
-    backlog: Backlog,
-    /// How many of the slots found were accounted for.
-    accounted: u64,
     /// What this pass sent, accounted for after the sending.
     just_sent: Vec<Job>,
+    /// How many of the slots found were accounted for.
+    accounted: u64,
     /// While a response is about to come the loop spins, until then.
     spin_until_ns: u64,
     next_expiry_ns: u64,
@@ -81,64 +63,37 @@ pub struct Driver {
 
     tally: Tally,
     live: Arc<Live>,
-}
-
-/// How the loop spends its time until the next pass.
-enum Wait {
-    /// Only look: a slot or a response is about to come.
-    Look,
-    /// Sleep until then.
-    Until(u64),
+    /// Slots found, completed and not completed when `live` was last told.
+    published: (u64, u64, u64),
 }
 
 impl Driver {
-    /// Gets ready: everything that allocates happens here. `schedule` and `mask` are shared by all
-    /// threads.
-    pub fn new(
-        spec: &Spec,
-        schedule: Option<Arc<Schedule>>,
-        mask: Arc<Mask>,
-        share: Share,
-        live: Arc<Live>,
-    ) -> io::Result<Self> {
+    /// Gets ready with so many connections: everything that allocates happens here.
+    pub fn new(spec: &Spec, pacer: Pacer, connections: usize, live: Arc<Live>) -> io::Result<Self> {
         let weights: Vec<u32> = spec.variants.iter().map(|variant| variant.weight).collect();
-        let lanes = share.count(spec.connections.into()) as usize;
-        let slots = match (spec.pace, &schedule) {
-            (Pace::Closed { requests }, _) => requests,
-            (Pace::Open { .. }, Some(schedule)) => schedule.slots(),
-            (Pace::Open { .. }, None) => 0,
-        };
         Ok(Self {
             target: spec.target,
             order: Order::new(&weights, spec.seed),
             variants: spec.variants.clone(),
             seed: spec.seed,
             timeout_ns: spec.timeout_ns,
-            spin_ns: spec.spin_ns,
-            schedule,
-            masked: spec.slices.is_some(),
-            share,
-            lanes: (0..lanes).map(|_| Lane::cold()).collect(),
-            open: VecDeque::with_capacity(lanes),
-            cold: (0..lanes).collect(),
+            lanes: (0..connections).map(|_| Lane::cold()).collect(),
+            open: VecDeque::with_capacity(connections),
+            cold: (0..connections).collect(),
             busy: 0,
             poller: Poller::new()?,
             buffer: vec![0; RECEIVE_BYTES],
-            epoch_ns: 0,
-            slots: share.count(slots),
-            end_ns: 0,
-            next_slot_ns: NEVER_NS,
-            backlog: Backlog::default(),
+            just_sent: Vec::with_capacity(connections),
             accounted: 0,
-            just_sent: Vec::with_capacity(lanes),
             spin_until_ns: 0,
             next_expiry_ns: 0,
             reconnect_at_ns: 0,
             back_off_ns: BACK_OFF_NS.0,
             back_by_ns: 0,
-            tally: Tally::new(mask.slices().len()),
-            mask,
+            tally: Tally::new(pacer.slices()),
+            pacer,
             live,
+            published: (0, 0, 0),
         })
     }
 
@@ -161,9 +116,7 @@ impl Driver {
 
     /// Runs from `epoch_ns` (CLOCK_MONOTONIC) on, then drains for at most the timeout.
     pub fn run(mut self, epoch_ns: u64) -> io::Result<Tally> {
-        self.epoch_ns = epoch_ns;
-        self.end_ns = epoch_ns + self.mask.slices().last().map_or(0, |slice| slice.end_ns());
-        self.next_slot_ns = self.slot_or_slice_after(0, epoch_ns);
+        self.pacer.start(epoch_ns);
         self.back_by_ns = now_ns().max(epoch_ns);
         loop {
             let now = now_ns();
@@ -174,10 +127,7 @@ impl Driver {
             if self.is_finished(now) {
                 return Ok(self.close_books());
             }
-            let wait = match self.next_wait(now) {
-                Wait::Look => 0,
-                Wait::Until(then) => then - now,
-            };
+            let wait = self.next_wait_ns(now);
             self.back_by_ns = now + wait;
             let events = self.poller.wait(wait)?;
             if events == 0 && wait == 0 {
@@ -187,107 +137,39 @@ impl Driver {
         }
     }
 
-    // What is due.
+    // Sending.
 
     fn find_due(&mut self, now: u64) {
-        if self.live.is_cancelled() && self.end_ns > now {
-            self.cut_short(now);
-        }
-        if now < self.next_slot_ns {
-            return;
-        }
-        let found = self.backlog.found();
-        let due = match &self.schedule {
-            Some(schedule) => self.share.count(schedule.due(now - self.epoch_ns)),
-            None if now >= self.end_ns => return self.cut_short(now),
-            None => self.backlog.taken() + self.free_lanes(now),
-        };
-        self.backlog.find(due.min(self.slots), now);
-        if self.schedule.is_some() || self.is_slice_over(now) {
-            self.next_slot_ns = self.slot_or_slice_after(due.max(found), now);
-        }
-        if self.schedule.is_none() && due >= self.slots {
-            self.cut_short(now);
-        }
-    }
-
-    /// What is found is all that there will be.
-    fn cut_short(&mut self, now: u64) {
-        self.slots = self.backlog.found();
-        self.end_ns = self.end_ns.min(now);
-        self.next_slot_ns = NEVER_NS;
-    }
-
-    /// In a closed loop a free lane is a due slot, while a slice lasts.
-    fn free_lanes(&self, now: u64) -> u64 {
-        if self.is_slice_over(now) {
-            return 0;
+        if self.live.is_cancelled() {
+            self.pacer.cut_short(now);
         }
         let cold = if now >= self.reconnect_at_ns {
             self.cold.len()
         } else {
             0
         };
-        (self.open.len() + cold) as u64
+        let free = self.open.len() + cold;
+        self.pacer.find(now, || free as u64);
     }
-
-    fn is_slice_over(&self, now: u64) -> bool {
-        let elapsed = now - self.epoch_ns;
-        let slice = self
-            .mask
-            .slice_at(elapsed)
-            .map(|index| self.mask.slices()[index]);
-        slice.is_none_or(|slice| elapsed >= slice.end_ns())
-    }
-
-    fn slot_or_slice_after(&self, nth: u64, now: u64) -> u64 {
-        match &self.schedule {
-            Some(_) if nth < self.slots => self.slot_ns(nth),
-            Some(_) => NEVER_NS,
-            None => {
-                let elapsed = now - self.epoch_ns;
-                let slices = self.mask.slices();
-                let next = slices.partition_point(|slice| slice.end_ns() <= elapsed);
-                slices
-                    .get(next)
-                    .map_or(self.end_ns, |slice| self.epoch_ns + slice.start_ns)
-            }
-        }
-    }
-
-    /// When this thread's `nth` slot is due.
-    fn slot_ns(&self, nth: u64) -> u64 {
-        let schedule = self
-            .schedule
-            .as_ref()
-            .expect("only an open loop has times of slots");
-        self.epoch_ns + schedule.slot_ns(self.share.slot(nth))
-    }
-
-    // Sending.
 
     fn send_due(&mut self) {
-        while let Some((nth, found_ns)) = self.backlog.first() {
+        while self.pacer.has_due() {
             let Some(lane) = self.free_lane() else {
                 return;
             };
-            self.backlog.take();
-            self.busy += 1;
             let taken_ns = now_ns();
-            let slot_ns = if self.schedule.is_some() {
-                self.slot_ns(nth)
-            } else {
-                taken_ns
+            let Some(slot) = self.pacer.take(taken_ns) else {
+                return;
             };
-            let k = self.share.slot(nth);
+            self.busy += 1;
             self.lanes[lane].job = Some(Job {
-                slot_ns,
-                slice: self.mask.slice_at(slot_ns - self.epoch_ns).unwrap_or(0),
-                found_ns,
+                slot_ns: slot.slot_ns,
+                slice: slot.slice,
+                found_ns: slot.found_ns,
                 taken_ns,
                 sent_ns: 0,
-                variant: self.order.variant(k),
-                nonce: nonce_digits(nonce(self.seed, k)),
+                variant: self.order.variant(slot.k),
+                nonce: nonce_digits(nonce(self.seed, slot.k)),
                 body_len: 0,
                 body_right: true,
                 resent: false,
@@ -352,12 +234,7 @@ impl Driver {
         };
         if written != Written::Nothing && job.sent_ns == 0 {
             job.sent_ns = before_ns;
-            self.spin_until_ns = before_ns + self.spin_ns;
-            if self.masked {
-                // Outside its slices and gaps a load leaves the CPU to the others.
-                let gap_end_ns = self.epoch_ns + self.mask.slices()[job.slice].gap_end_ns();
-                self.spin_until_ns = self.spin_until_ns.min(gap_end_ns);
-            }
+            self.spin_until_ns = self.pacer.spin_until_ns(before_ns, job.slice);
             self.just_sent.push(*job);
         }
     }
@@ -464,15 +341,9 @@ impl Driver {
         } else if more {
             self.tally.failed(Failure::MoreThanAnnounced);
         } else {
-            let slice = self.mask.slices()[job.slice];
-            let since_epoch_ns = now - self.epoch_ns;
-            let spilled = self.masked && since_epoch_ns > slice.gap_end_ns();
+            let (in_slice_ns, spilled) = self.pacer.in_slice(job.slice, now);
             self.tally.completed(now - job.slot_ns, now - job.sent_ns);
-            self.tally.in_slice(
-                job.slice,
-                since_epoch_ns.saturating_sub(slice.start_ns),
-                spilled,
-            );
+            self.tally.in_slice(job.slice, in_slice_ns, spilled);
         }
         if head.keep_alive && !more && !answered.has_unwritten() {
             answered.reused = true;
@@ -545,13 +416,13 @@ impl Driver {
     fn account(&mut self, now: u64) {
         let pause = now.saturating_sub(self.back_by_ns);
         self.tally.longest_pause_ns = self.tally.longest_pause_ns.max(pause);
-        if self.schedule.is_none() {
+        if !self.pacer.is_open_loop() {
             // A closed loop has no times to be late for.
             self.just_sent.clear();
-            self.accounted = self.backlog.found();
+            self.accounted = self.pacer.found();
         }
-        while self.accounted < self.backlog.found() {
-            self.tally.found(now - self.slot_ns(self.accounted));
+        while self.accounted < self.pacer.found() {
+            self.tally.found(now - self.pacer.slot_ns(self.accounted));
             self.accounted += 1;
         }
         for job in self.just_sent.drain(..) {
@@ -560,9 +431,9 @@ impl Driver {
             self.tally
                 .sent(lag_ns, no_free_connection_ns, job.sent_ns - job.taken_ns);
         }
-        let elapsed = now.saturating_sub(self.epoch_ns);
+        let elapsed = self.pacer.elapsed_ns(now);
         if self.tally.second_is_over(elapsed) {
-            let quiet = self.next_slot_ns.saturating_sub(now) >= PACK_NS.0;
+            let quiet = self.pacer.next_ns().saturating_sub(now) >= PACK_NS.0;
             if quiet || elapsed % SECOND_NS >= PACK_NS.1 {
                 self.publish();
                 self.tally.turn_second(elapsed);
@@ -570,15 +441,21 @@ impl Driver {
         }
     }
 
-    fn publish(&self) {
+    fn publish(&mut self) {
         let ledger = &self.tally.ledger;
+        let counts = (
+            self.pacer.found(),
+            ledger.completed,
+            ledger.wrong_response + ledger.timed_out + ledger.failed,
+        );
+        let before = std::mem::replace(&mut self.published, counts);
         let us = |histogram: &hdrhistogram::Histogram<u64>, q| {
             histogram.value_at_quantile(q) as f64 / 1e3
         };
         self.live.publish(Progress {
-            due: self.backlog.found(),
-            completed: ledger.completed,
-            not_completed: ledger.wrong_response + ledger.timed_out + ledger.failed,
+            due: counts.0 - before.0,
+            completed: counts.1 - before.1,
+            not_completed: counts.2 - before.2,
             p50_us: us(self.tally.this_second(), 0.5),
             p99_us: us(self.tally.this_second(), 0.99),
             late_p99_us: us(self.tally.generator_late(), 0.99),
@@ -598,68 +475,44 @@ impl Driver {
         }
     }
 
-    fn next_wait(&self, now: u64) -> Wait {
+    /// How long to sleep before the next pass; 0 to only look, because a slot or a response is about
+    /// to come.
+    fn next_wait_ns(&self, now: u64) -> u64 {
         if self.busy > 0 && now < self.spin_until_ns {
-            return Wait::Look;
+            return 0;
         }
-        let mut until = match self.next_slot_ns {
-            NEVER_NS if self.is_drained() => self.end_ns,
-            NEVER_NS => self.drain_end_ns(),
-            // A closed loop waits for its lanes, and for the end of the slice.
-            slot if slot <= now => self.end_ns,
-            slot => self.wake_for(slot, now),
-        };
+        let mut until = self.pacer.wake_ns(now);
+        if self.pacer.is_over(now) {
+            until = self.drain_end_ns();
+        }
         if self.busy > 0 {
             until = until.min(self.next_expiry_ns);
         }
-        let starved = !self.backlog.is_empty() || self.schedule.is_none();
-        if starved && !self.cold.is_empty() && self.reconnect_at_ns > now {
+        if !self.cold.is_empty() && self.reconnect_at_ns > now {
             until = until.min(self.reconnect_at_ns);
         }
-        if until > now {
-            Wait::Until(until)
-        } else {
-            Wait::Look
-        }
-    }
-
-    /// When to be awake for a slot: shortly before it, and well before its slice.
-    fn wake_for(&self, slot_ns: u64, now: u64) -> u64 {
-        let spin_from = slot_ns - self.spin_ns.min(slot_ns);
-        if !self.masked {
-            return spin_from;
-        }
-        let slice = self.mask.slice_at(slot_ns - self.epoch_ns).unwrap_or(0);
-        let awake_ns =
-            (self.epoch_ns + self.mask.slices()[slice].start_ns).saturating_sub(AWAKE_NS);
-        if now < awake_ns {
-            awake_ns
-        } else {
-            spin_from.max(awake_ns)
-        }
+        until.saturating_sub(now)
     }
 
     fn is_drained(&self) -> bool {
-        self.busy == 0 && self.backlog.is_empty()
+        self.busy == 0 && !self.pacer.has_due()
     }
 
     fn drain_end_ns(&self) -> u64 {
-        self.end_ns + self.timeout_ns
+        self.pacer.end_ns() + self.timeout_ns
     }
 
     fn is_finished(&self, now: u64) -> bool {
-        let all_due = self.backlog.found() == self.slots && now >= self.end_ns;
-        all_due && (self.is_drained() || now >= self.drain_end_ns())
+        self.pacer.is_over(now) && (self.is_drained() || now >= self.drain_end_ns())
     }
 
     fn close_books(mut self) -> Tally {
         self.publish();
+        let (slots, unsent) = self.pacer.totals();
         let ledger = &mut self.tally.ledger;
-        ledger.scheduled = self.slots;
-        ledger.unsent = self.slots - self.backlog.taken();
-        ledger.in_flight = self.busy.into();
-        if self.masked {
-            self.tally.spilled += ledger.scheduled - ledger.completed;
+        (ledger.scheduled, ledger.unsent, ledger.in_flight) = (slots, unsent, self.busy.into());
+        if self.pacer.is_masked() {
+            self.tally.spilled += slots - self.tally.ledger.completed;
         }
         self.tally
     }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use serde::{Deserialize, Serialize};
 
-/// Written by the driver once a second, read by whoever shows it.
+/// Written by each driver once a second, read by whoever shows it.
 #[derive(Debug, Default)]
 pub struct Live {
     cancelled: AtomicBool,
@@ -25,7 +25,7 @@ pub struct Progress {
     pub completed: u64,
     /// Wrong, timed out or failed so far.
     pub not_completed: u64,
-    /// Response median of the last full second.
+    /// Response median of the last full second (of one thread).
     pub p50_us: f64,
     /// Its 99th percentile.
     pub p99_us: f64,
@@ -44,15 +44,15 @@ impl Live {
         self.cancelled.load(Relaxed)
     }
 
-    /// Shows a new state.
-    pub fn publish(&self, progress: Progress) {
-        self.due.store(progress.due, Relaxed);
-        self.completed.store(progress.completed, Relaxed);
-        self.not_completed.store(progress.not_completed, Relaxed);
+    /// Adds what one thread counted since it last did, and shows its clocks.
+    pub fn publish(&self, more: Progress) {
+        self.due.fetch_add(more.due, Relaxed);
+        self.completed.fetch_add(more.completed, Relaxed);
+        self.not_completed.fetch_add(more.not_completed, Relaxed);
         let ns = |us: f64| (us * 1e3) as u64;
-        self.p50_ns.store(ns(progress.p50_us), Relaxed);
-        self.p99_ns.store(ns(progress.p99_us), Relaxed);
-        self.late_p99_ns.store(ns(progress.late_p99_us), Relaxed);
+        self.p50_ns.store(ns(more.p50_us), Relaxed);
+        self.p99_ns.store(ns(more.p99_us), Relaxed);
+        self.late_p99_ns.store(ns(more.late_p99_us), Relaxed);
     }
 
     /// The last state shown.

@@ -14,6 +14,7 @@ pub mod lane;
 pub mod live;
 pub mod mask;
 pub mod outcome;
+pub mod pacer;
 pub mod poller;
 pub mod request;
 pub mod schedule;
@@ -24,6 +25,7 @@ pub mod template;
 pub use driver::Driver;
 pub use live::{Live, Progress};
 pub use mask::Slice;
+pub use pacer::Pacer;
 pub use schedule::{Arrivals, Share};
 pub use spec::{Pace, Spec, Variant};
 pub use tally::Tally;
@@ -31,6 +33,8 @@ pub use template::Template;
 
 use crate::record::hlog::Hlog;
 use crate::record::schema::{Load, SCHEMA};
+use crate::sample::Roots;
+use crate::sample::cgroup::Cgroup;
 
 /// A wall clock that moved further than this within a load was set, not disciplined.
 const CLOCK_STEP_NS: u64 = 100_000_000;
@@ -56,13 +60,9 @@ pub fn arm(spec: Spec, live: &Arc<Live>) -> io::Result<Armed> {
     let of = u64::from(spec.threads.clamp(1, spec.connections.max(1)));
     let drivers = (0..of).map(|index| {
         let share = Share { index, of };
-        let mut driver = Driver::new(
-            &spec,
-            schedule.clone(),
-            Arc::clone(&mask),
-            share,
-            Arc::clone(live),
-        )?;
+        let pacer = Pacer::new(&spec, schedule.clone(), Arc::clone(&mask), share);
+        let connections = share.count(spec.connections.into()) as usize;
+        let mut driver = Driver::new(&spec, pacer, connections, Arc::clone(live))?;
         driver.open_connections()?;
         Ok(driver)
     });
@@ -74,14 +74,11 @@ impl Armed {
     /// Runs it from an epoch on CLOCK_MONOTONIC, on threads of its own.
     pub fn run(self, epoch_ns: u64) -> io::Result<Measured> {
         let offsets = clock::Offsets::read();
+        let throttled = Throttled::read();
         let start_unix_s = clock::unix_s() + (epoch_ns as f64 - clock::now_ns() as f64) / 1e9;
         let (tally, cpu_ns) = drive(self.drivers, epoch_ns)?;
 
-        let step_ns = clock::Offsets::read().step_since_ns(offsets);
-        let stepped = format!(
-            "a clock stepped by {:.0} ms during the load",
-            step_ns as f64 / 1e6
-        );
+        let faults = [clock_stepped(offsets), throttled.since()];
         let (connections_opened, connect_us) = tally.connect_figures();
         let (offered_rps, duration_s) = match self.spec.pace {
             Pace::Open { rate_rps, .. } => (
@@ -104,11 +101,7 @@ impl Armed {
             generator_spin_us: tally.spun_ns as f64 / 1e3,
             longest_pause_us: tally.longest_pause_ns as f64 / 1e3,
             spilled: tally.spilled,
-            faults: if step_ns > CLOCK_STEP_NS {
-                vec![stepped]
-            } else {
-                vec![]
-            },
+            faults: faults.into_iter().flatten().collect(),
             errors: tally.errors(),
             ..Load::default()
         };
@@ -116,6 +109,43 @@ impl Armed {
             load,
             hlog: tally.into_hlog(start_unix_s),
         })
+    }
+}
+
+fn clock_stepped(before: clock::Offsets) -> Option<String> {
+    let step_ns = clock::Offsets::read().step_since_ns(before);
+    let stepped = || {
+        format!(
+            "a clock stepped by {:.0} ms during the load",
+            step_ns as f64 / 1e6
+        )
+    };
+    (step_ns > CLOCK_STEP_NS).then(stepped)
+}
+
+/// How much the kernel has held this process back for its cgroup's quota, where that can be seen.
+struct Throttled(Option<(Cgroup, u64, u64)>);
+
+impl Throttled {
+    fn read() -> Self {
+        let counters = || {
+            let cgroup = Cgroup::of_pid(&Roots::default(), std::process::id()).ok()?;
+            let (periods, us) = (cgroup.throttled_periods()?, cgroup.throttled_us()?);
+            Some((cgroup, periods, us))
+        };
+        Self(counters())
+    }
+
+    fn since(self) -> Option<String> {
+        let (cgroup, periods_before, us_before) = self.0?;
+        let periods = cgroup
+            .throttled_periods()?
+            .checked_sub(periods_before)
+            .filter(|grown| *grown > 0)?;
+        let ms = cgroup.throttled_us()?.saturating_sub(us_before) as f64 / 1e3;
+        Some(format!(
+            "the generator was throttled for {ms:.1} ms in {periods} periods of its CPU quota"
+        ))
     }
 }
 

@@ -4,11 +4,10 @@
 use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 
 use super::clock::SECOND_NS;
 use super::outcome::{Failure, Outcome};
-use crate::record::hlog::{Hlog, new_histogram};
+use crate::record::hlog::{Hlog, Interval, new_histogram};
 use crate::record::schema::{Connect, LagCause, LagCauses, Ledger};
 
 /// A shorter delay is the loop's own step from one line to the next, and delays no slot.
@@ -68,7 +67,7 @@ pub struct Tally {
     slices_ns: Vec<u64>,
     second: u64,
     response: Histogram<u64>,
-    packed: Vec<(u64, Vec<u8>)>,
+    packed: Vec<Interval>,
     service: Histogram<u64>,
     lag: Histogram<u64>,
     generator_late: Histogram<u64>,
@@ -205,10 +204,8 @@ impl Tally {
     /// Packs the running second's responses and goes on with the second of `elapsed_ns`.
     pub fn turn_second(&mut self, elapsed_ns: u64) {
         if !self.response.is_empty() {
-            let mut bytes = Vec::new();
-            let packed = V2Serializer::new().serialize(&self.response, &mut bytes);
-            packed.expect("a histogram packs into memory");
-            self.packed.push((self.second, bytes));
+            self.packed
+                .push(Interval::pack(self.second as f64, 1.0, &self.response));
             self.response.reset();
         }
         self.second = elapsed_ns / SECOND_NS;
@@ -255,21 +252,23 @@ impl Tally {
     /// The histograms as they go into `latency.hlog`.
     pub fn into_hlog(mut self, start_unix_s: f64) -> Hlog {
         self.turn_second(u64::MAX / 2);
-        let mut seconds = BTreeMap::<u64, Histogram<u64>>::new();
-        for (second, bytes) in &self.packed {
-            let unpacked = Deserializer::new().deserialize(&mut bytes.as_slice());
-            let unpacked = unpacked.expect("a packed histogram unpacks");
-            add(
-                seconds.entry(*second).or_insert_with(new_histogram),
-                &unpacked,
-            );
-        }
+        // Threads pack the same second each; a stable sort keeps their order, which does not matter.
+        self.packed.sort_by(|a, b| a.start_s.total_cmp(&b.start_s));
+        let same_second = |a: &Interval, b: &Interval| a.start_s == b.start_s;
+        let response = self
+            .packed
+            .chunk_by(same_second)
+            .map(|second| match second {
+                [one] => one.clone(),
+                many => {
+                    let mut sum = new_histogram();
+                    many.iter().for_each(|part| add(&mut sum, &part.unpack()));
+                    Interval::pack(many[0].start_s, many[0].duration_s, &sum)
+                }
+            });
         Hlog {
             start_unix_s,
-            response: seconds
-                .into_iter()
-                .map(|(second, histogram)| (second as f64, 1.0, histogram))
-                .collect(),
+            response: response.collect(),
             service: self.service,
             lag: self.lag,
             generator_late: self.generator_late,

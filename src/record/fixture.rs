@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use crate::error::Result;
 use crate::record::archive::{Archive, Evidence};
-use crate::record::hlog::{Hlog, new_histogram};
+use crate::record::hlog::{Hlog, Interval, new_histogram};
 use crate::record::samples::{COLUMNS, Mark, Sample};
 use crate::record::schema::{Cell, CellKey, Generator, Hole, Ledger, Limits, Phase};
 
@@ -152,7 +152,7 @@ fn hlog(adapter: &str, repetition: u32) -> Hlog {
             log.lag.record(1000 + i).unwrap();
             log.generator_late.record(300 + i).unwrap();
         }
-        log.response.push((second as f64, 1.0, hist));
+        log.response.push(Interval::pack(second as f64, 1.0, &hist));
     }
     log
 }

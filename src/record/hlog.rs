@@ -5,10 +5,9 @@ use std::time::{Duration, SystemTime};
 use base64::Engine as _;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
-use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
+use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer, V2Serializer};
 
 use crate::error::{Error, Result};
-use crate::record::inflate;
 
 /// The longest value, in nanoseconds: an hour. Longer ones are clamped and counted by the recorder.
 pub const LONGEST_NS: u64 = 3_600_000_000_000;
@@ -26,20 +25,52 @@ pub fn new_histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("the bounds are valid")
 }
 
-/// The log of one load. A histogram takes 270 kB: keep one per second only where it is needed.
+/// The log of one load.
 #[derive(Clone, Debug)]
 pub struct Hlog {
     /// Seconds since 1970 at the load's first slot.
     pub start_unix_s: f64,
-    /// Per interval, in order: start and duration in seconds since the load's first slot, and the
-    /// response clock of the slots completed in it.
-    pub response: Vec<(f64, f64, Histogram<u64>)>,
+    /// The response clock of the slots completed in each interval, in order.
+    pub response: Vec<Interval>,
     /// Last byte minus first byte written.
     pub service: Histogram<u64>,
     /// First byte written minus slot.
     pub lag: Histogram<u64>,
     /// From the slot to the first pass of the generator's loop that finds it due.
     pub generator_late: Histogram<u64>,
+}
+
+/// A part of a load. Its histogram is packed: a second takes a kilobyte or two instead of 270, so
+/// that a load of hours fits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Interval {
+    /// Seconds since the load's first slot.
+    pub start_s: f64,
+    /// Its length in seconds.
+    pub duration_s: f64,
+    packed: Vec<u8>,
+}
+
+impl Interval {
+    /// Packs a histogram (HdrHistogram's V2 encoding).
+    pub fn pack(start_s: f64, duration_s: f64, histogram: &Histogram<u64>) -> Self {
+        let mut packed = Vec::new();
+        V2Serializer::new()
+            .serialize(histogram, &mut packed)
+            .expect("memory takes it");
+        packed.shrink_to_fit();
+        Self {
+            start_s,
+            duration_s,
+            packed,
+        }
+    }
+
+    /// The histogram.
+    pub fn unpack(&self) -> Histogram<u64> {
+        let unpacked = Deserializer::new().deserialize(&mut self.packed.as_slice());
+        unpacked.expect("what was packed here unpacks")
+    }
 }
 
 /// The clocks of a whole load: what figures are computed from.
@@ -67,8 +98,8 @@ impl Hlog {
     /// The clocks of the whole load.
     pub fn clocks(&self) -> Clocks {
         let mut response = new_histogram();
-        for (_, _, hist) in &self.response {
-            merge(&mut response, hist);
+        for interval in &self.response {
+            merge(&mut response, &interval.unpack());
         }
         Clocks {
             response,
@@ -92,18 +123,23 @@ pub fn write(log: &Hlog) -> String {
         .with_base_time(start)
         .begin_log_with(&mut file, &mut serializer)
         .expect("memory takes it");
-    let mut line = |tag, start_s, duration_s, hist| {
+    let mut line = |tag: &str, start_s: f64, duration_s: f64, hist: &Histogram<u64>| {
         writer
             .write_histogram(hist, seconds(start_s), seconds(duration_s), Tag::new(tag))
             .expect("memory takes it, and no count is over 2^63");
     };
-    for (start_s, duration_s, hist) in &log.response {
-        line("response", *start_s, *duration_s, hist);
+    for interval in &log.response {
+        line(
+            "response",
+            interval.start_s,
+            interval.duration_s,
+            &interval.unpack(),
+        );
     }
     let end = log
         .response
         .last()
-        .map_or(0.0, |(start, duration, _)| start + duration);
+        .map_or(0.0, |last| last.start_s + last.duration_s);
     for (tag, hist) in WHOLE
         .iter()
         .zip([&log.service, &log.lag, &log.generator_late])
@@ -120,13 +156,13 @@ fn seconds(s: f64) -> Duration {
 /// Reads what [`write`] wrote, every second of it; anything else is exit 5 with the line's number.
 pub fn read(text: &str) -> Result<Hlog> {
     let mut log = Hlog::empty();
-    log.start_unix_s = each(text, |interval| match interval.tag {
+    log.start_unix_s = each(text, |line| match line.tag {
         "response" => log
             .response
-            .push((interval.start_s, interval.duration_s, interval.hist)),
-        "service" => log.service = interval.hist,
-        "lag" => log.lag = interval.hist,
-        _ => log.generator_late = interval.hist,
+            .push(Interval::pack(line.start_s, line.duration_s, &line.hist)),
+        "service" => log.service = line.hist,
+        "lag" => log.lag = line.hist,
+        _ => log.generator_late = line.hist,
     })?;
     Ok(log)
 }
@@ -134,16 +170,16 @@ pub fn read(text: &str) -> Result<Hlog> {
 /// Reads the clocks of the whole load, in memory that does not grow with its length.
 pub fn read_clocks(text: &str) -> Result<Clocks> {
     let mut clocks = Hlog::empty().clocks();
-    each(text, |interval| match interval.tag {
-        "response" => merge(&mut clocks.response, &interval.hist),
-        "service" => clocks.service = interval.hist,
-        "lag" => clocks.lag = interval.hist,
-        _ => clocks.generator_late = interval.hist,
+    each(text, |line| match line.tag {
+        "response" => merge(&mut clocks.response, &line.hist),
+        "service" => clocks.service = line.hist,
+        "lag" => clocks.lag = line.hist,
+        _ => clocks.generator_late = line.hist,
     })?;
     Ok(clocks)
 }
 
-struct Interval<'a> {
+struct Line<'a> {
     tag: &'a str,
     start_s: f64,
     duration_s: f64,
@@ -152,7 +188,7 @@ struct Interval<'a> {
 
 /// Calls `use_it` for every interval in order, and returns the start of the log. Strict about form,
 /// so that one content has one text and nothing hides beside it.
-fn each<'a>(text: &'a str, mut use_it: impl FnMut(Interval<'a>)) -> Result<f64> {
+fn each<'a>(text: &'a str, mut use_it: impl FnMut(Line<'a>)) -> Result<f64> {
     let bad = |number: usize, what: &str| Error::unverified(format!("line {number}: {what}"));
     let Some(text) = text.strip_suffix('\n') else {
         return Err(bad(text.lines().count().max(1), "cut short"));
@@ -210,7 +246,7 @@ fn time(field: &str) -> Option<f64> {
     is_time.then_some(value)
 }
 
-fn interval(line: &str) -> Result<Interval<'_>, &'static str> {
+fn interval(line: &str) -> Result<Line<'_>, &'static str> {
     let mut fields = line.strip_prefix("Tag=").ok_or("expected Tag=")?.split(',');
     let mut field = || {
         fields
@@ -228,12 +264,23 @@ fn interval(line: &str) -> Result<Interval<'_>, &'static str> {
     if fields.next().is_some() {
         return Err("more fields than an interval has");
     }
-    Ok(Interval {
+    Ok(Line {
         tag,
         start_s,
         duration_s,
         hist,
     })
+}
+
+/// Inflates a whole zlib stream in bounded memory. (hdrhistogram inflates too, but allocates whatever
+/// length a log claims before it reads a byte of it.)
+fn inflate(body: &[u8]) -> Option<Vec<u8>> {
+    let mut payload = Vec::with_capacity(MAX_PAYLOAD);
+    let mut stream = flate2::Decompress::new(true);
+    let status = stream.decompress_vec(body, &mut payload, flate2::FlushDecompress::Finish);
+    let whole =
+        matches!(status, Ok(flate2::Status::StreamEnd)) && stream.total_in() == body.len() as u64;
+    whole.then_some(payload)
 }
 
 /// A histogram from its base64, checked before the library sees it.
@@ -250,7 +297,7 @@ fn histogram(encoded: &str) -> Option<Histogram<u64>> {
     if *cookie != [0x1c, 0x84, 0x93, 0x14] || length != body.len() {
         return None;
     }
-    let payload = inflate::zlib(body, MAX_PAYLOAD)?;
+    let payload = inflate(body)?;
     let counts = payload.get(HEADER..)?;
     let mut header = vec![0x1c, 0x84, 0x93, 0x13];
     header.extend(u32::try_from(counts.len()).ok()?.to_be_bytes());
@@ -277,7 +324,7 @@ mod tests {
         for second in 0..3u64 {
             let mut hist = new_histogram();
             (0..50).for_each(|i| hist.record(100_000 + second * 777_777 + i * 3_001).unwrap());
-            log.response.push((second as f64, 1.0, hist));
+            log.response.push(Interval::pack(second as f64, 1.0, &hist));
         }
         log.service.record_n(80_000, 150).unwrap();
         log.lag.record_n(0, 140).unwrap();

@@ -10,7 +10,6 @@ pub mod derive;
 #[cfg(test)]
 pub mod fixture;
 pub mod hlog;
-mod inflate;
 pub mod planned;
 pub mod samples;
 pub mod schema;

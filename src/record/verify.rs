@@ -367,6 +367,7 @@ fn unfinished(source: &Source) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::hlog::Interval;
     use crate::record::{fixture, tarball};
     use crate::report::json;
     use std::fs;
@@ -928,8 +929,8 @@ mod tests {
         for number in 2..=192 {
             let (cell, mut log, samples) = fixture::observed("nginx", number);
             let seconds = log.response.clone();
-            log.response = (0..60u64)
-                .map(|s| (s as f64, 1.0, seconds[s as usize % 2].2.clone()))
+            log.response = (0..60)
+                .map(|s| Interval::pack(s as f64, 1.0, &seconds[s % 2].unpack()))
                 .collect();
             let evidence = crate::record::archive::Evidence {
                 hlog: &log,

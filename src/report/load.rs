@@ -65,6 +65,14 @@ pub fn table(load: &Load) -> String {
     text
 }
 
+/// A closed loop's response clock after the correction for coordinated omission.
+pub fn corrected(interval_us: f64, response: &Latency) -> String {
+    format!(
+        "corrected for coordinated omission, one request per connection every {interval_us:.1} us expected:\n{}",
+        row("response", response)
+    )
+}
+
 fn row(name: &str, clock: &Latency) -> String {
     let Latency {
         p50,
