@@ -1,7 +1,8 @@
 //! `build`: images, and nothing else.
 
 use super::{Context, print_json};
-use crate::engine::{Engine, Images, agent_binary};
+use crate::agent::binary::agent_binary;
+use crate::engine::{Engine, Images};
 use crate::error::{Error, Result};
 use crate::plan::{Adapter, Kit};
 

@@ -8,9 +8,10 @@ use std::time::Instant;
 use serde_json::json;
 
 use super::{Context, print};
+use crate::agent::binary::agent_binary;
 use crate::cell::{self, Bench, Contest, Measured, Trouble};
 use crate::cli;
-use crate::engine::{self, Engine, Image, Images, agent_binary};
+use crate::engine::{self, Engine, Image, Images};
 use crate::error::{Error, Exit, Result};
 use crate::load::clock;
 use crate::plan::cpus::{Cpu, CpuAsk, CpuList, allot};
