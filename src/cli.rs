@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::load::Arrivals;
 use crate::plan::Overrides;
+use crate::plan::contender::Contender;
 use crate::plan::cpus::CpuList;
 use crate::plan::span::Span;
 
@@ -124,8 +125,8 @@ pub enum Listed {
 /// `check`
 #[derive(Args)]
 pub struct Check {
-    /// Adapters; all that can be built here by default
-    pub adapters: Vec<String>,
+    /// Adapters, or variants as NAME@LABEL; all that can be built here by default
+    pub adapters: Vec<Contender>,
     /// Only these workloads
     #[arg(short, long, value_name = "WORKLOAD", value_delimiter = ',')]
     pub workloads: Vec<String>,

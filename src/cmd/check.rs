@@ -11,9 +11,11 @@ use crate::cell::{Contest, Refusal, Stage, Trouble};
 use crate::cli;
 use crate::engine::{Engine, Images};
 use crate::error::{Error, Result};
+use crate::plan::contender::Contender;
 use crate::plan::cpus::CpuAsk;
 use crate::plan::spec::PlannedLimits;
-use crate::plan::{Adapter, Workload};
+use crate::plan::{Adapter, Kit, Workload};
+use crate::report::table;
 
 /// A check takes seconds; an agent that outlives this has lost its runner.
 const LIFETIME: Duration = Duration::from_secs(300);
@@ -22,6 +24,7 @@ const LIFETIME: Duration = Duration::from_secs(300);
 #[derive(Serialize)]
 struct Checked {
     adapter: String,
+    label: String,
     workload: String,
     ok: bool,
     rows: usize,
@@ -39,14 +42,14 @@ struct Failed {
 /// Builds, starts, asks, stops. Exit 4 if anything is not as expected.
 pub fn check(context: &Context, asked: &cli::Check) -> Result<()> {
     let kit = context.kit()?;
-    let adapters = buildable(context, &kit, &asked.adapters)?;
+    let contenders = contenders(context, &kit, &asked.adapters)?;
     let limits = PlannedLimits {
         target_cpus: CpuAsk::Count(1),
         cpu_quota: None,
         memory_mib: 2048,
         pids: 256,
     };
-    let contests = contests(&adapters, |name| kit.workload(name), &asked.workloads)?;
+    let contests = contests(&contenders, |name| kit.workload(name), &asked.workloads)?;
     crate::runtime()?.block_on(async {
         let engine = Engine::connect().await?;
         engine.sweep().await?;
@@ -54,10 +57,19 @@ pub fn check(context: &Context, asked: &cli::Check) -> Result<()> {
         let mut images = Images::new(&engine, &kit.root, &context.ui);
         let bench = bench(&run, &mut images, &limits, None).await?;
         let mut all = Vec::new();
-        for (adapter, workload) in &contests {
+        for ((adapter, label), workload) in &contests {
+            let name = table::name(&adapter.name, label);
             context
                 .ui
-                .now(&format!("checking {} on {}", adapter.name, workload.name));
+                .now(&format!("checking {name} on {}", workload.name));
+            let checked = |rows, failures: Vec<Failed>| Checked {
+                adapter: adapter.name.clone(),
+                label: label.clone(),
+                workload: workload.name.clone(),
+                ok: failures.is_empty(),
+                rows,
+                failures,
+            };
             let image = match images.folder(&format!("adapters/{}", adapter.name)).await {
                 Ok(image) => image,
                 Err(error) => {
@@ -66,13 +78,13 @@ pub fn check(context: &Context, asked: &cli::Check) -> Result<()> {
                         expected: "an image".into(),
                         got: error.to_string(),
                     };
-                    all.push(checked(adapter, workload, 0, vec![failure]));
+                    all.push(checked(0, vec![failure]));
                     continue;
                 }
             };
             let contest = Contest {
                 adapter,
-                label: "",
+                label,
                 image: &image,
                 workload,
             };
@@ -89,18 +101,16 @@ pub fn check(context: &Context, asked: &cli::Check) -> Result<()> {
                         };
                         exchange.failures.iter().map(failed)
                     });
-                    checked(adapter, workload, exchanges.len(), failures.collect())
+                    checked(exchanges.len(), failures.collect())
                 }
-                Err(Trouble::Refused(refusal)) => {
-                    checked(adapter, workload, 0, vec![not_ready(&refusal)])
-                }
+                Err(Trouble::Refused(refusal)) => checked(0, vec![not_ready(&refusal)]),
                 Err(Trouble::Failed(error)) => return Err(error),
             });
         }
         if context.json {
             print_json(&all)?
         } else {
-            print(&table(&all))?
+            print(&lines(&all))?
         }
         match all.iter().filter(|checked| !checked.ok).count() {
             0 => Ok(()),
@@ -112,24 +122,37 @@ pub fn check(context: &Context, asked: &cli::Check) -> Result<()> {
     })
 }
 
-/// Every adapter with every workload that it serves, or with those that were asked for.
+/// An adapter with one of its labels, or with none.
+type Labelled = (Adapter, String);
+
+/// Those that are named, or every adapter that can be built here, as it is.
+fn contenders(context: &Context, kit: &Kit, named: &[Contender]) -> Result<Vec<Labelled>> {
+    let names: Vec<String> = named.iter().map(|who| who.adapter.clone()).collect();
+    let adapters = buildable(context, kit, &names)?;
+    let labels = named.iter().map(|who| who.label.clone());
+    let labels = labels.chain(std::iter::repeat(String::new()));
+    let contenders: Vec<Labelled> = adapters.into_iter().zip(labels).collect();
+    for (adapter, label) in &contenders {
+        adapter.check_label(label)?;
+    }
+    Ok(contenders)
+}
+
+/// Every contender with every workload that it serves, or with those that were asked for.
 fn contests<'a>(
-    adapters: &'a [Adapter],
+    contenders: &'a [Labelled],
     workload: impl Fn(&str) -> Result<Workload>,
     only: &[String],
-) -> Result<Vec<(&'a Adapter, Workload)>> {
+) -> Result<Vec<(&'a Labelled, Workload)>> {
     // A name that does not exist is wrong even if nobody serves it.
     for name in only {
         workload(name)?;
     }
     let mut contests = Vec::new();
-    for adapter in adapters {
-        for name in adapter
-            .workloads
-            .iter()
-            .filter(|name| only.is_empty() || only.contains(name))
-        {
-            contests.push((adapter, workload(name)?));
+    for contender in contenders {
+        let serves = contender.0.workloads.iter();
+        for name in serves.filter(|name| only.is_empty() || only.contains(name)) {
+            contests.push((contender, workload(name)?));
         }
     }
     if contests.is_empty() {
@@ -139,16 +162,6 @@ fn contests<'a>(
         );
     }
     Ok(contests)
-}
-
-fn checked(adapter: &Adapter, workload: &Workload, rows: usize, failures: Vec<Failed>) -> Checked {
-    Checked {
-        adapter: adapter.name.clone(),
-        workload: workload.name.clone(),
-        ok: failures.is_empty(),
-        rows,
-        failures,
-    }
 }
 
 fn not_ready(refusal: &Refusal) -> Failed {
@@ -165,13 +178,15 @@ fn not_ready(refusal: &Refusal) -> Failed {
     }
 }
 
-fn table(all: &[Checked]) -> String {
+fn lines(all: &[Checked]) -> String {
     let mut text = String::new();
     for checked in all {
         let outcome = if checked.ok { "ok" } else { "FAILED" };
         text += &format!(
             "{:16} {:10} {outcome}, {} rows\n",
-            checked.adapter, checked.workload, checked.rows
+            table::name(&checked.adapter, &checked.label),
+            checked.workload,
+            checked.rows
         );
         for failure in &checked.failures {
             text += &format!(
