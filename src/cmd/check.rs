@@ -6,11 +6,12 @@ use serde::Serialize;
 
 use super::build::buildable;
 use super::run::bench;
-use super::{Context, print, print_json};
-use crate::cell::{Contest, Refusal, Stage, Trouble};
+use super::{Context, interrupted, print, print_json};
+use crate::cell::{Bench, Contest, Refusal, Stage, Trouble};
 use crate::cli;
 use crate::engine::{Engine, Images};
-use crate::error::{Error, Result};
+use crate::error::{Error, Exit, Result};
+use crate::parity::judge::Mismatch;
 use crate::plan::contender::Contender;
 use crate::plan::cpus::CpuAsk;
 use crate::plan::spec::PlannedLimits;
@@ -50,76 +51,95 @@ pub fn check(context: &Context, asked: &cli::Check) -> Result<()> {
         pids: 256,
     };
     let contests = contests(&contenders, |name| kit.workload(name), &asked.workloads)?;
-    crate::runtime()?.block_on(async {
+    let all = crate::runtime()?.block_on(async {
         let engine = Engine::connect().await?;
         engine.sweep().await?;
         let run = engine.begin_run()?;
         let mut images = Images::new(&engine, &kit.root, &context.ui);
-        let bench = bench(&run, &mut images, &limits, None).await?;
-        let mut all = Vec::new();
-        for ((adapter, label), workload) in &contests {
-            let name = table::name(&adapter.name, label);
-            context
-                .ui
-                .now(&format!("checking {name} on {}", workload.name));
-            let checked = |rows, failures: Vec<Failed>| Checked {
-                adapter: adapter.name.clone(),
-                label: label.clone(),
-                workload: workload.name.clone(),
-                ok: failures.is_empty(),
-                rows,
-                failures,
-            };
-            let image = match images.folder(&format!("adapters/{}", adapter.name)).await {
-                Ok(image) => image,
-                Err(error) => {
-                    let failure = Failed {
-                        row: "build".into(),
-                        expected: "an image".into(),
-                        got: error.to_string(),
-                    };
-                    all.push(checked(0, vec![failure]));
-                    continue;
+        let outcome = tokio::select! {
+            outcome = async {
+                let bench = bench(&run, &mut images, &limits, None).await?;
+                let mut all = Vec::new();
+                for (contender, workload) in &contests {
+                    all.push(one(context, &mut images, &bench, contender, workload).await?);
                 }
+                Ok(all)
+            } => outcome,
+            error = interrupted() => Err(error),
+        };
+        let cleared = run.end().await;
+        let all = outcome?;
+        cleared.map(|()| all)
+    })?;
+    if context.json {
+        print_json(&all)?
+    } else {
+        print(&lines(&all))?
+    }
+    match all.iter().filter(|checked| !checked.ok).count() {
+        0 => Ok(()),
+        failed => Err(
+            Error::incomplete(format!("{failed} of {} checks failed", all.len()))
+                .next("each row above says what the workload expects and what came"),
+        ),
+    }
+}
+
+/// One contender on one workload.
+async fn one(
+    context: &Context,
+    images: &mut Images<'_>,
+    bench: &Bench<'_>,
+    (adapter, label): &Labelled,
+    workload: &Workload,
+) -> Result<Checked> {
+    let name = table::name(&adapter.name, label);
+    context
+        .ui
+        .now(&format!("checking {name} on {}", workload.name));
+    let checked = |rows, failures: Vec<Failed>| Checked {
+        adapter: adapter.name.clone(),
+        label: label.clone(),
+        workload: workload.name.clone(),
+        ok: failures.is_empty(),
+        rows,
+        failures,
+    };
+    let image = match images.folder(&format!("adapters/{}", adapter.name)).await {
+        Ok(image) => image,
+        Err(error) if error.exit == Exit::Incomplete => {
+            let failure = Failed {
+                row: "build".into(),
+                expected: "an image".into(),
+                got: error.to_string(),
             };
-            let contest = Contest {
-                adapter,
-                label,
-                image: &image,
-                workload,
-            };
-            all.push(match Stage::set(&bench, contest, LIFETIME).await {
-                Ok(mut stage) => {
-                    let proof = stage.prove("before", 1).await;
-                    stage.strike().await?;
-                    let (_, exchanges) = proof?;
-                    let failures = exchanges.iter().flat_map(|exchange| {
-                        let failed = |failure: &crate::parity::judge::Mismatch| Failed {
-                            row: exchange.row.clone(),
-                            expected: failure.expected.clone(),
-                            got: failure.got.clone(),
-                        };
-                        exchange.failures.iter().map(failed)
-                    });
-                    checked(exchanges.len(), failures.collect())
-                }
-                Err(Trouble::Refused(refusal)) => checked(0, vec![not_ready(&refusal)]),
-                Err(Trouble::Failed(error)) => return Err(error),
-            });
+            return Ok(checked(0, vec![failure]));
         }
-        if context.json {
-            print_json(&all)?
-        } else {
-            print(&lines(&all))?
-        }
-        match all.iter().filter(|checked| !checked.ok).count() {
-            0 => Ok(()),
-            failed => Err(
-                Error::incomplete(format!("{failed} of {} checks failed", all.len()))
-                    .next("each row above says what the workload expects and what came"),
-            ),
-        }
-    })
+        Err(error) => return Err(error),
+    };
+    let contest = Contest {
+        adapter,
+        label,
+        image: &image,
+        workload,
+    };
+    let mut stage = match Stage::set(bench, contest, LIFETIME).await {
+        Ok(stage) => stage,
+        Err(Trouble::Refused(refusal)) => return Ok(checked(0, vec![not_ready(&refusal)])),
+        Err(Trouble::Failed(error)) => return Err(error),
+    };
+    let proof = stage.prove("before", 1).await;
+    stage.strike().await?;
+    let (_, exchanges) = proof?;
+    let failures = exchanges.iter().flat_map(|exchange| {
+        let failed = |failure: &Mismatch| Failed {
+            row: exchange.row.clone(),
+            expected: failure.expected.clone(),
+            got: failure.got.clone(),
+        };
+        exchange.failures.iter().map(failed)
+    });
+    Ok(checked(exchanges.len(), failures.collect()))
 }
 
 /// An adapter with one of its labels, or with none.

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use serde_json::json;
 
-use super::{Context, print};
+use super::{Context, interrupted, print};
 use crate::agent::binary::agent_binary;
 use crate::cell::{self, Bench, Contest, Measured, Trouble};
 use crate::cli;
@@ -162,7 +162,7 @@ impl Job<'_> {
         let run = engine.begin_run()?;
         let outcome = tokio::select! {
             outcome = self.measure(&engine, &run, resuming) => outcome,
-            () = interrupted() => Err(Error::new(Exit::Interrupted, "interrupted")),
+            error = interrupted() => Err(error),
         };
         let cleared = run.end().await;
         outcome.map_err(|error| self.with_resume(error))?;
@@ -586,16 +586,4 @@ fn stopped(name: &str, refusal: &cell::Refusal) -> Error {
     Error::incomplete(format!("{name}: {}{log}", refusal.reason)).next(
         "`shootout check NAME` shows every row; --keep-going makes holes of such cells and goes on",
     )
-}
-
-async fn interrupted() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let ctrl_c = tokio::signal::ctrl_c();
-    match signal(SignalKind::terminate()) {
-        Ok(mut terminate) => tokio::select! {
-            _ = ctrl_c => {}
-            _ = terminate.recv() => {}
-        },
-        Err(_) => drop(ctrl_c.await),
-    }
 }
