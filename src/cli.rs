@@ -134,6 +134,7 @@ pub struct Check {
 
 /// `run` and `demo`
 #[derive(Args)]
+#[group(skip)]
 pub struct Run {
     #[command(flatten)]
     /// What of the plan is changed.
@@ -249,4 +250,14 @@ pub enum Format {
     Md,
     Csv,
     Json,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Cli::command().debug_assert();
+    }
 }
