@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::load::Arrivals;
 use crate::plan::Overrides;
+use crate::plan::contender::Contender;
 use crate::plan::cpus::CpuList;
 use crate::plan::span::Span;
 
@@ -124,8 +125,8 @@ pub enum Listed {
 /// `check`
 #[derive(Args)]
 pub struct Check {
-    /// Adapters; all that can be built here by default
-    pub adapters: Vec<String>,
+    /// Adapters, or variants as NAME@LABEL; all that can be built here by default
+    pub adapters: Vec<Contender>,
     /// Only these workloads
     #[arg(short, long, value_name = "WORKLOAD", value_delimiter = ',')]
     pub workloads: Vec<String>,
@@ -133,6 +134,7 @@ pub struct Check {
 
 /// `run` and `demo`
 #[derive(Args)]
+#[group(skip)]
 pub struct Run {
     #[command(flatten)]
     /// What of the plan is changed.
@@ -248,4 +250,14 @@ pub enum Format {
     Md,
     Csv,
     Json,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Cli::command().debug_assert();
+    }
 }

@@ -23,7 +23,7 @@ const FIRST_ANSWER: Duration = Duration::from_secs(10);
 /// Speaks the protocol on stdin and stdout until stdin closes.
 pub fn serve() -> Result<()> {
     let mut commands = commands();
-    let digest = crate::engine::agent_binary()?.digest;
+    let digest = super::binary::agent_binary()?.digest;
     say(&Event::Agent {
         protocol: VERSION,
         digest,

@@ -13,8 +13,6 @@ use crate::record::schema;
 use crate::sample::cgroup::Limit;
 use crate::sample::sampler::Sampler;
 
-/// A target that has not answered by then will not.
-const START_PATIENCE: Duration = Duration::from_secs(60);
 /// The agent's own limits: far more than it needs.
 const AGENT_MEMORY_MIB: u64 = 2048;
 const AGENT_PIDS: u64 = 64;
@@ -108,7 +106,14 @@ impl<'a> Stage<'a> {
         let target = bench.run.create(&target_spec(bench, contest, &agent)).await;
         let set = async {
             let target = target.as_ref().map_err(Clone::clone)?;
-            Self::start(bench, contest, &agent, target, lifetime + START_PATIENCE).await
+            Self::start(
+                bench,
+                contest,
+                &agent,
+                target,
+                lifetime + contest.adapter.ready_timeout.0,
+            )
+            .await
         };
         let set = set.await;
         if set.is_err() {
@@ -134,9 +139,14 @@ impl<'a> Stage<'a> {
         if let Err(error) = run.start(target).await {
             return Err(error.at(format!("adapter {}", contest.adapter.name)).into());
         }
-        let Adapter { port, ready, .. } = contest.adapter;
+        let Adapter {
+            port,
+            ready,
+            ready_timeout,
+            ..
+        } = contest.adapter;
         let answer = tokio::select! {
-            answer = link.await_target(*port, ready, START_PATIENCE) => answer?,
+            answer = link.await_target(*port, ready, ready_timeout.0) => answer?,
             ended = run.wait(target) => {
                 ended?;
                 Err("it ended before it answered".to_owned())

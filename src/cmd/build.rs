@@ -1,8 +1,9 @@
 //! `build`: images, and nothing else.
 
 use super::{Context, print_json};
-use crate::engine::{Engine, Images, agent_binary};
-use crate::error::{Error, Result};
+use crate::agent::binary::agent_binary;
+use crate::engine::{Engine, Images};
+use crate::error::{Error, Exit, Result};
 use crate::plan::{Adapter, Kit};
 
 /// Builds the agent's image and the adapters'; a broken one does not stop the others. Exit 4 if one
@@ -17,9 +18,13 @@ pub fn build(context: &Context, names: &[String]) -> Result<()> {
         images.agent(&agent_binary()?).await?;
         let mut failed = Vec::new();
         for adapter in &adapters {
-            if let Err(error) = images.folder(&format!("adapters/{}", adapter.name)).await {
-                context.ui.warn(&error.to_string());
-                failed.push(adapter.name.clone());
+            match images.folder(&format!("adapters/{}", adapter.name)).await {
+                Ok(_) => {}
+                Err(error) if error.exit == Exit::Incomplete => {
+                    context.ui.warn(&error.to_string());
+                    failed.push(adapter.name.clone());
+                }
+                Err(error) => return Err(error),
             }
         }
         if context.json {

@@ -6,14 +6,17 @@ use serde::Serialize;
 
 use super::build::buildable;
 use super::run::bench;
-use super::{Context, print, print_json};
-use crate::cell::{Contest, Refusal, Stage, Trouble};
+use super::{Context, interrupted, print, print_json};
+use crate::cell::{Bench, Contest, Refusal, Stage, Trouble};
 use crate::cli;
 use crate::engine::{Engine, Images};
-use crate::error::{Error, Result};
+use crate::error::{Error, Exit, Result};
+use crate::parity::judge::Mismatch;
+use crate::plan::contender::Contender;
 use crate::plan::cpus::CpuAsk;
 use crate::plan::spec::PlannedLimits;
-use crate::plan::{Adapter, Workload};
+use crate::plan::{Adapter, Kit, Workload};
+use crate::report::table;
 
 /// A check takes seconds; an agent that outlives this has lost its runner.
 const LIFETIME: Duration = Duration::from_secs(300);
@@ -22,6 +25,7 @@ const LIFETIME: Duration = Duration::from_secs(300);
 #[derive(Serialize)]
 struct Checked {
     adapter: String,
+    label: String,
     workload: String,
     ok: bool,
     rows: usize,
@@ -39,97 +43,136 @@ struct Failed {
 /// Builds, starts, asks, stops. Exit 4 if anything is not as expected.
 pub fn check(context: &Context, asked: &cli::Check) -> Result<()> {
     let kit = context.kit()?;
-    let adapters = buildable(context, &kit, &asked.adapters)?;
+    let contenders = contenders(context, &kit, &asked.adapters)?;
     let limits = PlannedLimits {
         target_cpus: CpuAsk::Count(1),
         cpu_quota: None,
         memory_mib: 2048,
         pids: 256,
     };
-    let contests = contests(&adapters, |name| kit.workload(name), &asked.workloads)?;
-    crate::runtime()?.block_on(async {
+    let contests = contests(&contenders, |name| kit.workload(name), &asked.workloads)?;
+    let all = crate::runtime()?.block_on(async {
         let engine = Engine::connect().await?;
         engine.sweep().await?;
         let run = engine.begin_run()?;
         let mut images = Images::new(&engine, &kit.root, &context.ui);
-        let bench = bench(&run, &mut images, &limits, None).await?;
-        let mut all = Vec::new();
-        for (adapter, workload) in &contests {
-            context
-                .ui
-                .now(&format!("checking {} on {}", adapter.name, workload.name));
-            let image = match images.folder(&format!("adapters/{}", adapter.name)).await {
-                Ok(image) => image,
-                Err(error) => {
-                    let failure = Failed {
-                        row: "build".into(),
-                        expected: "an image".into(),
-                        got: error.to_string(),
-                    };
-                    all.push(checked(adapter, workload, 0, vec![failure]));
-                    continue;
+        let outcome = tokio::select! {
+            outcome = async {
+                let bench = bench(&run, &mut images, &limits, None).await?;
+                let mut all = Vec::new();
+                for (contender, workload) in &contests {
+                    all.push(one(context, &mut images, &bench, contender, workload).await?);
                 }
-            };
-            let contest = Contest {
-                adapter,
-                label: "",
-                image: &image,
-                workload,
-            };
-            all.push(match Stage::set(&bench, contest, LIFETIME).await {
-                Ok(mut stage) => {
-                    let proof = stage.prove("before", 1).await;
-                    stage.strike().await?;
-                    let (_, exchanges) = proof?;
-                    let failures = exchanges.iter().flat_map(|exchange| {
-                        let failed = |failure: &crate::parity::judge::Mismatch| Failed {
-                            row: exchange.row.clone(),
-                            expected: failure.expected.clone(),
-                            got: failure.got.clone(),
-                        };
-                        exchange.failures.iter().map(failed)
-                    });
-                    checked(adapter, workload, exchanges.len(), failures.collect())
-                }
-                Err(Trouble::Refused(refusal)) => {
-                    checked(adapter, workload, 0, vec![not_ready(&refusal)])
-                }
-                Err(Trouble::Failed(error)) => return Err(error),
-            });
-        }
-        if context.json {
-            print_json(&all)?
-        } else {
-            print(&table(&all))?
-        }
-        match all.iter().filter(|checked| !checked.ok).count() {
-            0 => Ok(()),
-            failed => Err(
-                Error::incomplete(format!("{failed} of {} checks failed", all.len()))
-                    .next("each row above says what the workload expects and what came"),
-            ),
-        }
-    })
+                Ok(all)
+            } => outcome,
+            error = interrupted() => Err(error),
+        };
+        let cleared = run.end().await;
+        let all = outcome?;
+        cleared.map(|()| all)
+    })?;
+    if context.json {
+        print_json(&all)?
+    } else {
+        print(&lines(&all))?
+    }
+    match all.iter().filter(|checked| !checked.ok).count() {
+        0 => Ok(()),
+        failed => Err(
+            Error::incomplete(format!("{failed} of {} checks failed", all.len()))
+                .next("each row above says what the workload expects and what came"),
+        ),
+    }
 }
 
-/// Every adapter with every workload that it serves, or with those that were asked for.
+/// One contender on one workload.
+async fn one(
+    context: &Context,
+    images: &mut Images<'_>,
+    bench: &Bench<'_>,
+    (adapter, label): &Labelled,
+    workload: &Workload,
+) -> Result<Checked> {
+    let name = table::name(&adapter.name, label);
+    context
+        .ui
+        .now(&format!("checking {name} on {}", workload.name));
+    let checked = |rows, failures: Vec<Failed>| Checked {
+        adapter: adapter.name.clone(),
+        label: label.clone(),
+        workload: workload.name.clone(),
+        ok: failures.is_empty(),
+        rows,
+        failures,
+    };
+    let image = match images.folder(&format!("adapters/{}", adapter.name)).await {
+        Ok(image) => image,
+        Err(error) if error.exit == Exit::Incomplete => {
+            let failure = Failed {
+                row: "build".into(),
+                expected: "an image".into(),
+                got: error.to_string(),
+            };
+            return Ok(checked(0, vec![failure]));
+        }
+        Err(error) => return Err(error),
+    };
+    let contest = Contest {
+        adapter,
+        label,
+        image: &image,
+        workload,
+    };
+    let mut stage = match Stage::set(bench, contest, LIFETIME).await {
+        Ok(stage) => stage,
+        Err(Trouble::Refused(refusal)) => return Ok(checked(0, vec![not_ready(&refusal)])),
+        Err(Trouble::Failed(error)) => return Err(error),
+    };
+    let proof = stage.prove("before", 1).await;
+    stage.strike().await?;
+    let (_, exchanges) = proof?;
+    let failures = exchanges.iter().flat_map(|exchange| {
+        let failed = |failure: &Mismatch| Failed {
+            row: exchange.row.clone(),
+            expected: failure.expected.clone(),
+            got: failure.got.clone(),
+        };
+        exchange.failures.iter().map(failed)
+    });
+    Ok(checked(exchanges.len(), failures.collect()))
+}
+
+/// An adapter with one of its labels, or with none.
+type Labelled = (Adapter, String);
+
+/// Those that are named, or every adapter that can be built here, as it is.
+fn contenders(context: &Context, kit: &Kit, named: &[Contender]) -> Result<Vec<Labelled>> {
+    let names: Vec<String> = named.iter().map(|who| who.adapter.clone()).collect();
+    let adapters = buildable(context, kit, &names)?;
+    let labels = named.iter().map(|who| who.label.clone());
+    let labels = labels.chain(std::iter::repeat(String::new()));
+    let contenders: Vec<Labelled> = adapters.into_iter().zip(labels).collect();
+    for (adapter, label) in &contenders {
+        adapter.check_label(label)?;
+    }
+    Ok(contenders)
+}
+
+/// Every contender with every workload that it serves, or with those that were asked for.
 fn contests<'a>(
-    adapters: &'a [Adapter],
+    contenders: &'a [Labelled],
     workload: impl Fn(&str) -> Result<Workload>,
     only: &[String],
-) -> Result<Vec<(&'a Adapter, Workload)>> {
+) -> Result<Vec<(&'a Labelled, Workload)>> {
     // A name that does not exist is wrong even if nobody serves it.
     for name in only {
         workload(name)?;
     }
     let mut contests = Vec::new();
-    for adapter in adapters {
-        for name in adapter
-            .workloads
-            .iter()
-            .filter(|name| only.is_empty() || only.contains(name))
-        {
-            contests.push((adapter, workload(name)?));
+    for contender in contenders {
+        let serves = contender.0.workloads.iter();
+        for name in serves.filter(|name| only.is_empty() || only.contains(name)) {
+            contests.push((contender, workload(name)?));
         }
     }
     if contests.is_empty() {
@@ -139,16 +182,6 @@ fn contests<'a>(
         );
     }
     Ok(contests)
-}
-
-fn checked(adapter: &Adapter, workload: &Workload, rows: usize, failures: Vec<Failed>) -> Checked {
-    Checked {
-        adapter: adapter.name.clone(),
-        workload: workload.name.clone(),
-        ok: failures.is_empty(),
-        rows,
-        failures,
-    }
 }
 
 fn not_ready(refusal: &Refusal) -> Failed {
@@ -165,13 +198,15 @@ fn not_ready(refusal: &Refusal) -> Failed {
     }
 }
 
-fn table(all: &[Checked]) -> String {
+fn lines(all: &[Checked]) -> String {
     let mut text = String::new();
     for checked in all {
         let outcome = if checked.ok { "ok" } else { "FAILED" };
         text += &format!(
             "{:16} {:10} {outcome}, {} rows\n",
-            checked.adapter, checked.workload, checked.rows
+            table::name(&checked.adapter, &checked.label),
+            checked.workload,
+            checked.rows
         );
         for failure in &checked.failures {
             text += &format!(

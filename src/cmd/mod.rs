@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 
 use crate::cli::{Cli, Color, Common, Verb};
-use crate::error::Result;
+use crate::error::{Error, Exit, Result};
 use crate::plan::Kit;
 use crate::ui::{Ui, Volume};
 
@@ -75,7 +75,7 @@ fn context(common: Common) -> Context {
 /// Prints a document for scripts.
 fn print_json(document: &impl serde::Serialize) -> Result<()> {
     let text = serde_json::to_string_pretty(document)
-        .map_err(|e| crate::error::Error::unexpected(format!("cannot write JSON: {e}")))?;
+        .map_err(|e| Error::unexpected(format!("cannot write JSON: {e}")))?;
     print(&format!("{text}\n"))
 }
 
@@ -85,10 +85,20 @@ fn print(text: &str) -> Result<()> {
     match std::io::stdout().lock().write_all(text.as_bytes()) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        Err(error) => Err(crate::error::Error::io(
-            "write",
-            std::path::Path::new("stdout"),
-            &error,
-        )),
+        Err(error) => Err(Error::io("write", std::path::Path::new("stdout"), &error)),
     }
+}
+
+/// Returns once somebody asks the program to end: Ctrl-C, or what a service manager sends.
+async fn interrupted() -> Error {
+    use tokio::signal::unix::{SignalKind, signal};
+    let ctrl_c = tokio::signal::ctrl_c();
+    match signal(SignalKind::terminate()) {
+        Ok(mut terminate) => tokio::select! {
+            _ = ctrl_c => {}
+            _ = terminate.recv() => {}
+        },
+        Err(_) => drop(ctrl_c.await),
+    }
+    Error::new(Exit::Interrupted, "interrupted")
 }

@@ -7,10 +7,11 @@ use std::time::Instant;
 
 use serde_json::json;
 
-use super::{Context, print};
+use super::{Context, interrupted, print};
+use crate::agent::binary::agent_binary;
 use crate::cell::{self, Bench, Contest, Measured, Trouble};
 use crate::cli;
-use crate::engine::{self, Engine, Image, Images, agent_binary};
+use crate::engine::{self, Engine, Image, Images};
 use crate::error::{Error, Exit, Result};
 use crate::load::clock;
 use crate::plan::cpus::{Cpu, CpuAsk, CpuList, allot};
@@ -161,7 +162,7 @@ impl Job<'_> {
         let run = engine.begin_run()?;
         let outcome = tokio::select! {
             outcome = self.measure(&engine, &run, resuming) => outcome,
-            () = interrupted() => Err(Error::new(Exit::Interrupted, "interrupted")),
+            error = interrupted() => Err(error),
         };
         let cleared = run.end().await;
         outcome.map_err(|error| self.with_resume(error))?;
@@ -585,16 +586,4 @@ fn stopped(name: &str, refusal: &cell::Refusal) -> Error {
     Error::incomplete(format!("{name}: {}{log}", refusal.reason)).next(
         "`shootout check NAME` shows every row; --keep-going makes holes of such cells and goes on",
     )
-}
-
-async fn interrupted() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let ctrl_c = tokio::signal::ctrl_c();
-    match signal(SignalKind::terminate()) {
-        Ok(mut terminate) => tokio::select! {
-            _ = ctrl_c => {}
-            _ = terminate.recv() => {}
-        },
-        Err(_) => drop(ctrl_c.await),
-    }
 }

@@ -7,25 +7,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use sha2::{Digest, Sha256};
-
 use super::context::{Context, File};
+use crate::agent::binary::AgentBinary;
 use crate::error::{Error, Result};
-
-/// This program's file.
-pub struct AgentBinary {
-    bytes: Vec<u8>,
-    /// SHA-256 of it: runner and agent compare theirs before they work together.
-    pub digest: String,
-}
-
-/// Reads this program's own file, even if a newer build has taken its place meanwhile.
-pub fn agent_binary() -> Result<AgentBinary> {
-    let exe = Path::new("/proc/self/exe");
-    let bytes = fs::read(exe).map_err(|e| Error::io("read", exe, &e))?;
-    let digest = crate::record::sums::hex(&Sha256::digest(&bytes));
-    Ok(AgentBinary { bytes, digest })
-}
 
 /// The build context of the agent's image.
 pub fn context(binary: &AgentBinary) -> Result<Context> {
@@ -132,7 +116,7 @@ mod tests {
 
     #[test]
     fn this_program_names_a_loader_that_exists() {
-        let binary = agent_binary().unwrap();
+        let binary = crate::agent::binary::agent_binary().unwrap();
         if let Some(loader) = elf_interpreter(&binary.bytes) {
             assert!(Path::new(&loader).exists(), "{loader}");
         }

@@ -11,11 +11,12 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
 use tokio::io::AsyncReadExt;
 
-use super::agent_image::{self, AgentBinary};
+use super::agent_image;
 use super::context::{Context, parents, pin_parents};
 use super::explain::explain;
 use super::lock::Lock;
 use super::{Engine, IMAGE_LABEL};
+use crate::agent::binary::AgentBinary;
 use crate::error::{Error, Result};
 use crate::ui::Ui;
 

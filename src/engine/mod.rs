@@ -13,7 +13,6 @@ mod images;
 mod lock;
 mod sweep;
 
-pub use agent_image::{AgentBinary, agent_binary};
 pub use containers::{Attached, Container, Ended, Limits, Network, Run, Spec};
 pub use images::{Image, Images};
 pub use sweep::Swept;

@@ -46,8 +46,9 @@ impl Engine {
                 swept.containers.push(name);
             }
         }
-        // A build's containers carry their image's label alone. While somebody builds they are his.
-        if !Lock::is_held("build") {
+        // A build's containers carry their image's label alone. While somebody builds they are his, so
+        // nobody may begin to between the question and the list.
+        if let Ok(Some(_nobody_builds)) = Lock::try_take("build") {
             let building = self.labelled_containers(IMAGE_LABEL).await?;
             let left = building
                 .iter()

@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::names;
+use super::span::Span;
 use super::yaml::{Source, Wrong, at};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// A framework, ready to be built and asked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,6 +33,9 @@ pub struct Adapter {
     pub port: u16,
     /// The path that answers 2xx once it is ready.
     pub ready: String,
+    /// A target that has not answered by then will not.
+    #[serde(default = "a_minute")]
+    pub ready_timeout: Span,
     /// The workloads that it serves.
     pub workloads: Vec<String>,
     /// Whether one thread serves, so that its CPU time is a figure of its own.
@@ -57,6 +62,10 @@ pub struct Pinned {
     pub version: String,
 }
 
+fn a_minute() -> Span {
+    Span(Duration::from_secs(60))
+}
+
 impl Adapter {
     /// Reads and checks an adapter; `workloads` are those that exist.
     pub fn parse(name: &str, source: &Source, workloads: &[String]) -> Result<Self> {
@@ -71,6 +80,16 @@ impl Adapter {
     /// Whether it serves this workload.
     pub fn serves(&self, workload: &str) -> bool {
         self.workloads.iter().any(|name| name == workload)
+    }
+
+    /// Whether it has this label; the empty one is the adapter as it is. Exit 2 if it has not.
+    pub fn check_label(&self, label: &str) -> Result<()> {
+        if label.is_empty() || self.env.contains_key(label) {
+            return Ok(());
+        }
+        let labels: Vec<&String> = self.env.keys().collect();
+        let what = format!("adapter `{}` has no label `{label}`", self.name);
+        Err(Error::usage(what).next(names::advice(label, &labels)))
     }
 
     fn check(&self, known: &[String]) -> Result<(), Wrong> {
@@ -96,6 +115,10 @@ impl Adapter {
         if !self.ready.starts_with('/') || !plain {
             let what = format!("`{}` is not a path: expected one like /", self.ready);
             return Err(Wrong::new(at!["ready"], what));
+        }
+        if self.ready_timeout.0.is_zero() {
+            let what = "a ready_timeout of 0: expected one like 60s";
+            return Err(Wrong::new(at!["ready_timeout"], what));
         }
         self.check_workloads(known)?;
         self.check_env()?;
@@ -194,6 +217,7 @@ homepage: https://expressjs.com
         let short = EXPRESS.split("main_thread").next().unwrap();
         let short = parse(short).unwrap();
         assert!(!short.main_thread && short.env.is_empty());
+        assert_eq!(short.ready_timeout.to_string(), "60s");
     }
 
     #[test]
@@ -205,6 +229,11 @@ homepage: https://expressjs.com
             ("port: 8080\n", "", "1:1: missing field `port`"),
             ("ready: /", "ready: health", "6:8: `health` is not a path"),
             ("ready: /", "ready: /a b", "6:8: `/a b` is not a path"),
+            (
+                "ready: /",
+                "ready: /\nready_timeout: 0s",
+                "7:16: a ready_timeout of 0",
+            ),
             (
                 "[ok, hello]",
                 "[ok, helo]",

@@ -165,11 +165,8 @@ impl Kit {
                 return Err(source.wrong(wrong.next(names::advice(name, &adapters))));
             }
             let adapter = self.load_adapter(name, &workloads)?;
-            let label = &contender.label;
-            if !label.is_empty() && !adapter.env.contains_key(label) {
-                let labels: Vec<&String> = adapter.env.keys().collect();
-                let wrong = Wrong::new(path, format!("adapter `{name}` has no label `{label}`"));
-                return Err(source.wrong(wrong.next(names::advice(label, &labels))));
+            if let Err(error) = adapter.check_label(&contender.label) {
+                return Err(source.wrong(Wrong::new(path, error.what).next(error.next)));
             }
         }
         for (index, name) in plan.workloads.iter().enumerate() {
