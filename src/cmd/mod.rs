@@ -11,6 +11,8 @@ mod build;
 mod check;
 mod clean;
 mod doctor;
+mod documents;
+mod job;
 mod list;
 mod load;
 mod report;
