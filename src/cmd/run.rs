@@ -284,7 +284,12 @@ impl Job<'_> {
                     ..key.clone()
                 };
                 let left = self.seconds_left(index, start, ran);
-                ui.step(&format!("[{}/{planned}] {name}, {left} left", index + 1));
+                let again = match attempt {
+                    1 => String::new(),
+                    more => format!(", attempt {more}"),
+                };
+                let number = index + 1;
+                ui.step(&format!("[{number}/{planned}] {name}{again}, {left} left"));
                 let measured = match cell::run(bench, contest, &self.plan, &key, ui).await {
                     Ok(measured) => measured,
                     Err(Trouble::Failed(error)) => return Err(error.at(&name)),
