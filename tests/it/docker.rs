@@ -71,12 +71,27 @@ pub fn processes_of(container: &str) -> Vec<u32> {
     .collect()
 }
 
-fn get(path: &str) -> Value {
+/// Containers of builds, by what runs in them: a part of their command.
+pub fn builds_running(command: &str) -> usize {
+    let all = get("/containers/json?all=1&filters=%7B%22label%22%3A%5B%22shootout.image%22%5D%7D");
+    let all = all.as_array().unwrap().iter();
+    all.filter(|one| {
+        one["Command"]
+            .as_str()
+            .is_some_and(|it| it.contains(command))
+    })
+    .count()
+}
+
+/// Where the engine listens.
+pub fn socket() -> String {
     let host = std::env::var("DOCKER_HOST").unwrap_or_default();
-    let path_of_socket = host
-        .strip_prefix("unix://")
-        .unwrap_or("/var/run/docker.sock");
-    let mut socket = UnixStream::connect(path_of_socket).expect("no engine: sh docker/engine.sh");
+    let socket = host.strip_prefix("unix://");
+    socket.unwrap_or("/var/run/docker.sock").to_owned()
+}
+
+fn get(path: &str) -> Value {
+    let mut socket = UnixStream::connect(socket()).expect("no engine: sh docker/engine.sh");
     socket
         .set_read_timeout(Some(Duration::from_secs(120)))
         .unwrap();

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use crate::docker::{Container, containers_of, processes_of, turn};
+use crate::docker::{Container, builds_running, containers_of, processes_of, turn};
 use crate::kit::{Kit, cells, document, kit, verifies};
 use crate::program::Running;
 
@@ -124,6 +124,32 @@ fn what_a_killed_check_left_is_named_by_clean_and_cleared_by_the_next_check() {
     assert_eq!(left.len(), 2, "{left:?}");
     kit.shootout("check liar -w ok").run().exits(0);
     assert_eq!(containers_of(pid).len(), 0);
+}
+
+#[test]
+fn a_build_that_is_killed_leaves_no_container_after_the_next_check() {
+    let _turn = turn();
+    let kit = kit();
+    // Slow, and like no other: an image that was built once would not be built again.
+    let moment = std::time::UNIX_EPOCH.elapsed().unwrap().as_nanos();
+    let step = format!("sleep 20 && echo {moment}");
+    let recipe = format!("FROM shootout/run\nLABEL shootout.image=adapter\nRUN {step}\n");
+    let about = std::fs::read_to_string(kit.path("adapters/liar/adapter.yaml")).unwrap();
+    kit.write("adapters/slow/adapter.yaml", &about);
+    kit.write("adapters/slow/Dockerfile", &recipe);
+    let builds = || builds_running(&moment.to_string());
+    for signal in [Signal::KILL, Signal::INT] {
+        let mut build = kit.shootout("build slow").start();
+        let start = Instant::now();
+        while builds() == 0 {
+            assert!(!build.has_ended() && start.elapsed() < Duration::from_secs(600));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        build.signal(signal);
+        build.wait();
+        kit.shootout("check liar -w ok").run().exits(0);
+        assert_eq!(builds(), 0, "{signal:?}");
+    }
 }
 
 #[test]

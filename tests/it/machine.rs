@@ -1,11 +1,14 @@
 //! What this machine cannot do: exit 3, and a sentence that says what to do.
 
 use std::io::ErrorKind;
+use std::net::Shutdown;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::process::Command;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use crate::docker::turn;
+use crate::docker::{containers_of, socket, turn};
 use crate::kit::{cells, kit, verifies};
 use crate::program::{BINARY, program};
 
@@ -98,6 +101,68 @@ fn a_full_disk_keeps_what_was_measured_and_the_run_goes_on_once_there_is_room() 
     kit.shootout("run --resume").arg(&archive).run().exits(0);
     assert!(cells(&archive).len() >= 3);
     verifies(&archive);
+}
+
+#[test]
+fn an_engine_that_is_lost_ends_the_run_and_the_next_one_clears_up_and_goes_on() {
+    let _turn = turn();
+    let kit = kit();
+    kit.plan("some", "liar", "repetitions: 2");
+    let archive = kit.path("results/some");
+    let line = Line::to_the_engine(&kit.path("engine.sock"));
+    let run = kit.shootout("run some --out").arg(&archive);
+    let host = format!("unix://{}", kit.path("engine.sock").display());
+    let mut run = run.env("DOCKER_HOST", host).start();
+    let pid = run.pid();
+    let start = Instant::now();
+    while cells(&archive).is_empty() || containers_of(pid).len() < 2 {
+        assert!(!run.has_ended() && start.elapsed() < Duration::from_secs(600));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    line.cut();
+    let run = run.wait().exits(3);
+    let resume = format!("shootout run --resume {}", archive.display());
+    run.says(&["sh docker/engine.sh", &resume]);
+    kit.shootout("run --resume").arg(&archive).run().exits(0);
+    assert_eq!(containers_of(pid).len(), 0);
+    verifies(&archive);
+}
+
+/// A socket that leads to the engine's, until it is cut.
+struct Line {
+    ends: Arc<Mutex<Vec<UnixStream>>>,
+    listener: UnixListener,
+}
+
+impl Line {
+    fn to_the_engine(at: &Path) -> Self {
+        let listener = UnixListener::bind(at).unwrap();
+        let ends: Arc<Mutex<Vec<UnixStream>>> = Arc::default();
+        let (accepting, all) = (listener.try_clone().unwrap(), Arc::clone(&ends));
+        std::thread::spawn(move || {
+            for near in accepting.incoming() {
+                let Ok(near) = near else { return };
+                let far = UnixStream::connect(socket()).unwrap();
+                for (from, to) in [(&near, &far), (&far, &near)] {
+                    let (mut from, mut to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
+                    std::thread::spawn(move || {
+                        let _ = std::io::copy(&mut from, &mut to);
+                        let _ = to.shutdown(Shutdown::Write);
+                    });
+                }
+                all.lock().unwrap().extend([near, far]);
+            }
+        });
+        Self { ends, listener }
+    }
+
+    fn cut(self) {
+        // SHUT_RD on a listener refuses whoever comes and ends the accepting thread.
+        rustix::net::shutdown(&self.listener, rustix::net::Shutdown::Both).unwrap();
+        for end in self.ends.lock().unwrap().iter() {
+            let _ = end.shutdown(Shutdown::Both);
+        }
+    }
 }
 
 /// A small file system, unmounted when it is dropped.
