@@ -89,8 +89,7 @@ impl Error {
         use std::io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
         let what = format!("cannot {doing} {}: {error}", path.display());
         match error.kind() {
-            StorageFull | QuotaExceeded => Self::machine(what)
-                .next("free some space, then go on with `shootout run --resume DIR`"),
+            StorageFull | QuotaExceeded => Self::machine(what).next("free some space"),
             ReadOnlyFilesystem => Self::machine(what).next("choose another folder with --out DIR"),
             _ => Self::unexpected(what),
         }

@@ -13,6 +13,7 @@ use super::{Context, interrupted, print};
 use crate::cell::{self, Bench, Contest, Measured, Trouble};
 use crate::engine::{self, Engine, Image, Images};
 use crate::error::{Error, Exit, Result};
+use crate::plan::contender::Contender;
 use crate::plan::{Adapter, Kit, Matrix, Plan, Workload};
 use crate::record::archive::{Archive, Evidence};
 use crate::record::schema::{Cell, CellKey, Hole};
@@ -114,8 +115,10 @@ impl Job<'_> {
                 Err(error) if self.keep_going && error.exit == Exit::Incomplete => {
                     self.context.ui.warn(&error.to_string());
                     let reason = error.what.lines().next().unwrap_or_default();
-                    for workload in &self.plan.workloads {
-                        holes.fail(&adapter.name, workload, reason);
+                    for key in &self.matrix.cells {
+                        if key.adapter == adapter.name && !holes.has(key) {
+                            holes.fail(key, reason);
+                        }
                     }
                 }
                 Err(error) => return Err(error),
@@ -159,13 +162,18 @@ impl Job<'_> {
                     ..key.clone()
                 };
                 let left = self.seconds_left(index, start, ran);
-                ui.step(&format!("[{}/{planned}] {name}, {left} left", index + 1));
+                let again = match attempt {
+                    1 => String::new(),
+                    more => format!(", attempt {more}"),
+                };
+                let number = index + 1;
+                ui.step(&format!("[{number}/{planned}] {name}{again}, {left} left"));
                 let measured = match cell::run(bench, contest, &self.plan, &key, ui).await {
                     Ok(measured) => measured,
                     Err(Trouble::Failed(error)) => return Err(error.at(&name)),
                     Err(Trouble::Refused(refusal)) if self.keep_going => {
                         ui.warn(&format!("{name}: {}", refusal.reason));
-                        holes.fail(&key.adapter, &key.workload, &refusal.reason);
+                        holes.fail(&key, &refusal.reason);
                         break;
                     }
                     Err(Trouble::Refused(refusal)) => return Err(stopped(&name, &refusal)),
@@ -277,22 +285,22 @@ struct Holes {
 }
 
 impl Holes {
-    fn fail(&mut self, adapter: &str, workload: &str, reason: &str) {
+    /// All cells of this adapter, label and workload.
+    fn fail(&mut self, key: &CellKey, reason: &str) {
+        let adapter = contender(key);
         self.failures
-            .push(format!("{adapter} on {workload}: {reason}"));
-        let (adapter, workload, reason) =
-            (adapter.to_owned(), workload.to_owned(), reason.to_owned());
+            .push(format!("{adapter} on {}: {reason}", key.workload));
         self.list.push(Hole {
             adapter,
-            workload,
-            reason,
+            workload: key.workload.clone(),
+            reason: reason.to_owned(),
         });
     }
 
     fn has(&self, key: &CellKey) -> bool {
         self.list
             .iter()
-            .any(|hole| hole.adapter == key.adapter && hole.workload == key.workload)
+            .any(|hole| hole.adapter == contender(key) && hole.workload == key.workload)
     }
 }
 
@@ -339,19 +347,18 @@ fn is_attempt_of(cell: &Cell, key: &CellKey) -> bool {
     } == *key
 }
 
+/// As plans and holes name it: `express`, `express@slow`.
+fn contender(key: &CellKey) -> String {
+    let (adapter, label) = (key.adapter.clone(), key.label.clone());
+    Contender { adapter, label }.to_string()
+}
+
 fn cell_title(key: &CellKey) -> String {
-    let label = if key.label.is_empty() {
-        String::new()
-    } else {
-        format!("@{}", key.label)
-    };
     let rate = key
         .rate_rps
         .map_or_else(|| key.r#loop.clone(), |rate| format!("{rate}/s"));
-    format!(
-        "{}{label} {} {rate} #{}",
-        key.adapter, key.workload, key.repetition
-    )
+    let (who, workload, repetition) = (contender(key), &key.workload, key.repetition);
+    format!("{who} {workload} {rate} #{repetition}")
 }
 
 /// A parity failure stops the run: whatever it would measure, it would not be the same work.

@@ -11,8 +11,9 @@ use crate::report::{csv, json, markdown, terminal};
 
 /// Renders the archive's summary; exit 5 if it has none.
 pub fn report(context: &Context, asked: &cli::Report) -> Result<()> {
-    let source = Source::open(&asked.archive)?;
-    let summary = json::read(&source)?;
+    let place = asked.archive.display();
+    let source = Source::open(&asked.archive).map_err(|e| e.at(place.to_string()))?;
+    let summary = json::read(&source).map_err(|e| e.at(place.to_string()))?;
     let id = source.id();
     let format = match (asked.format, context.json) {
         (Some(format), _) => format,
@@ -23,7 +24,7 @@ pub fn report(context: &Context, asked: &cli::Report) -> Result<()> {
         Format::Terminal => {
             let color =
                 context.ui.color() && asked.output.is_none() && std::io::stdout().is_terminal();
-            let path = asked.archive.display().to_string();
+            let path = place.to_string();
             let archive = id
                 .as_deref()
                 .map(|id| terminal::Archive { path: &path, id });

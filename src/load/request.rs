@@ -24,21 +24,25 @@ pub fn bytes(
     body: Option<&str>,
 ) -> Vec<u8> {
     let mut head = format!("{method} {target} HTTP/1.1\r\n");
-    let own = |name: &str| {
-        headers
-            .iter()
-            .any(|(own, _)| own.eq_ignore_ascii_case(name))
+    let of_name = |wanted: &str| {
+        let mut own = headers.iter();
+        own.rfind(|(own, _)| own.eq_ignore_ascii_case(wanted))
     };
-    for (name, value) in common_headers() {
-        if !own(name) {
-            head += &format!("{name}: {value}\r\n");
-        }
+    let common = common_headers();
+    for (name, value) in common {
+        let value = of_name(name).map_or(value, |(_, own)| own.as_str());
+        head += &format!("{name}: {value}\r\n");
     }
     for (name, value) in headers {
-        head += &format!("{}: {value}\r\n", name.to_ascii_lowercase());
+        if !common
+            .iter()
+            .any(|(common, _)| common.eq_ignore_ascii_case(name))
+        {
+            head += &format!("{}: {value}\r\n", name.to_ascii_lowercase());
+        }
     }
     head += &format!("host: {authority}\r\n");
-    if let Some(body) = body {
+    if let Some(body) = body.filter(|body| !body.is_empty()) {
         head += &format!(
             "content-length: {}\r\n",
             Template::parse(body.as_bytes()).len()

@@ -1,0 +1,259 @@
+//! Ctrl-C and `kill -9` at any moment: nothing is left behind, nothing that was measured is lost,
+//! and no cell is measured twice.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use crate::docker::{Container, builds_running, containers_of, processes_of, turn};
+use crate::kit::{Kit, cells, document, kit, verifies};
+use crate::program::Running;
+
+/// How often a run is ended before it may go on to its end.
+const TIMES: usize = 4;
+/// A cell of these plans takes about this long, so this reaches into the second.
+const LATEST: Duration = Duration::from_secs(6);
+
+#[test]
+fn a_run_that_is_interrupted_ends_with_130_and_what_goes_on() {
+    let _turn = turn();
+    let kit = kit();
+    kit.plan("long", "liar", "repetitions: 3");
+    let mut finished = Finished::default();
+    let archive = kit.path("results/long");
+    let mut moments = Moments::new();
+    for _ in 0..TIMES {
+        let mut run = begin_or_go_on(&kit, &archive);
+        // The first moments belong to the loader, which knows nothing of signals yet.
+        let moment = Duration::from_millis(300) + moments.next();
+        if wait_at_most(&mut run, moment) {
+            break;
+        }
+        let pid = run.pid();
+        run.signal(Signal::INT);
+        let outcome = run.wait();
+        assert_eq!(containers_of(pid).len(), 0, "after {moment:?}\n{outcome}");
+        // It may have been just about to end.
+        if outcome.status.code() == Some(0) {
+            break;
+        }
+        let outcome = outcome.exits(130).says(&["interrupted"]);
+        if archive.join("plan.yaml").exists() {
+            let resume = format!("shootout run --resume {}", archive.display());
+            outcome.says(&[&resume]);
+        }
+        finished.are_still_in(&archive);
+    }
+    completes(&kit, &archive, 3, &finished);
+}
+
+#[test]
+fn a_runner_that_is_killed_leaves_nothing_that_the_next_run_does_not_clear() {
+    let _turn = turn();
+    let kit = kit();
+    kit.plan("long", "liar", "repetitions: 3");
+    let mut finished = Finished::default();
+    let archive = kit.path("results/long");
+    let mut moments = Moments::new();
+    let mut left: Vec<Container> = vec![];
+    for _ in 0..TIMES {
+        let mut run = begin_or_go_on(&kit, &archive);
+        let pid = run.pid();
+        let moment = moments.next();
+        if wait_at_most(&mut run, moment) {
+            break;
+        }
+        run.signal(Signal::KILL);
+        run.wait();
+        generator_ends(pid);
+        left.extend(containers_of(pid));
+        finished.are_still_in(&archive);
+        // Killed so early that nothing was begun: the folder may be there, but no run in it.
+        if !archive.join("plan.yaml").exists() {
+            let _ = std::fs::remove_dir_all(&archive);
+        }
+    }
+    let pids = left.iter().map(|one| pid_of(&one.name)).collect::<Vec<_>>();
+    completes(&kit, &archive, 3, &finished);
+    for pid in pids {
+        assert_eq!(containers_of(pid).len(), 0, "left behind by {pid}");
+    }
+    for container in left {
+        assert_eq!(processes_of(&container.id), [0; 0], "{}", container.name);
+    }
+}
+
+#[test]
+fn what_a_killed_check_left_is_named_by_clean_and_cleared_by_the_next_check() {
+    let _turn = turn();
+    let kit = kit();
+    let mut check = kit.shootout("check liar@deaf -w ok").start();
+    let pid = check.pid();
+    let start = Instant::now();
+    let both_run = || {
+        containers_of(pid)
+            .iter()
+            .filter(|one| one.is_running)
+            .count()
+            == 2
+    };
+    while !both_run() {
+        assert!(!check.has_ended() && start.elapsed() < Duration::from_secs(600));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let alive = kit.shootout("clean --dry-run --json").run().exits(0).json();
+    check.signal(Signal::KILL);
+    check.wait();
+    generator_ends(pid);
+    let left = containers_of(pid);
+    let ended = kit.shootout("clean --dry-run --json").run().exits(0).json();
+    for container in &left {
+        let name = container.name.trim_start_matches('/');
+        let has = |list: &serde_json::Value| list.as_array().unwrap().iter().any(|n| n == name);
+        assert!(
+            has(&alive["left_alone"]) && !has(&alive["containers"]),
+            "{alive}"
+        );
+        assert!(
+            has(&ended["containers"]) && !has(&ended["left_alone"]),
+            "{ended}"
+        );
+    }
+    assert_eq!(left.len(), 2, "{left:?}");
+    kit.shootout("check liar -w ok").run().exits(0);
+    assert_eq!(containers_of(pid).len(), 0);
+}
+
+#[test]
+fn a_build_that_is_killed_leaves_no_container_after_the_next_check() {
+    let _turn = turn();
+    let kit = kit();
+    // Slow, and like no other: an image that was built once would not be built again.
+    let moment = std::time::UNIX_EPOCH.elapsed().unwrap().as_nanos();
+    let step = format!("sleep 20 && echo {moment}");
+    let recipe = format!("FROM shootout/run\nLABEL shootout.image=adapter\nRUN {step}\n");
+    let about = std::fs::read_to_string(kit.path("adapters/liar/adapter.yaml")).unwrap();
+    kit.write("adapters/slow/adapter.yaml", &about);
+    kit.write("adapters/slow/Dockerfile", &recipe);
+    let builds = || builds_running(&moment.to_string());
+    for signal in [Signal::KILL, Signal::INT] {
+        let mut build = kit.shootout("build slow").start();
+        let start = Instant::now();
+        while builds() == 0 {
+            assert!(!build.has_ended() && start.elapsed() < Duration::from_secs(600));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        build.signal(signal);
+        build.wait();
+        kit.shootout("check liar -w ok").run().exits(0);
+        assert_eq!(builds(), 0, "{signal:?}");
+    }
+}
+
+#[test]
+fn a_check_that_is_interrupted_leaves_nothing() {
+    let _turn = turn();
+    let kit = kit();
+    let check = kit.shootout("check liar@deaf -w ok").start();
+    let pid = check.pid();
+    let start = Instant::now();
+    while containers_of(pid).len() < 2 {
+        assert!(start.elapsed() < Duration::from_secs(600));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    check.signal(Signal::INT);
+    check.wait().exits(130);
+    assert_eq!(containers_of(pid).len(), 0);
+}
+
+fn begin_or_go_on(kit: &Kit, archive: &Path) -> Running {
+    if archive.join("plan.yaml").exists() {
+        kit.shootout("run --resume").arg(archive).start()
+    } else {
+        kit.shootout("run long --out").arg(archive).start()
+    }
+}
+
+/// Whether it ended before its moment came.
+fn wait_at_most(run: &mut Running, moment: Duration) -> bool {
+    let start = Instant::now();
+    while start.elapsed() < moment {
+        if run.has_ended() {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    false
+}
+
+/// The agent sees that its runner is gone and ends, with nobody's help.
+#[track_caller]
+fn generator_ends(pid: u32) {
+    let start = Instant::now();
+    let runs = |one: &Container| one.is_running && one.name.ends_with("-agent");
+    while containers_of(pid).iter().any(runs) {
+        assert!(start.elapsed() < Duration::from_secs(10), "it runs on");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// `/shootout-TIME-PID-NUMBER-ROLE`
+fn pid_of(container: &str) -> u32 {
+    container.split('-').nth(2).unwrap().parse().unwrap()
+}
+
+/// Goes on to the end: every repetition has exactly one valid cell, and those that were finished
+/// earlier are unchanged.
+#[track_caller]
+fn completes(kit: &Kit, archive: &Path, repetitions: usize, finished: &Finished) {
+    if !archive.join("SHA256SUMS").exists() {
+        begin_or_go_on(kit, archive).wait().exits(0);
+    }
+    verifies(archive);
+    finished.clone().are_still_in(archive);
+    let summary = document(archive, "summary.json");
+    let cells = summary["cells"].as_array().unwrap();
+    let valid = cells.iter().filter(|cell| cell["valid"] == true);
+    let mut measured: Vec<_> = valid.map(|cell| cell["repetition"].as_u64()).collect();
+    measured.sort_unstable();
+    let expected: Vec<_> = (1..=repetitions as u64).map(Some).collect();
+    assert_eq!(measured, expected);
+}
+
+/// The cells that were seen whole, and what they held.
+#[derive(Clone, Default)]
+struct Finished(BTreeMap<PathBuf, Vec<u8>>);
+
+impl Finished {
+    #[track_caller]
+    fn are_still_in(&mut self, archive: &Path) {
+        let read = |path: PathBuf| (path.clone(), std::fs::read(path.join("cell.json")).unwrap());
+        let now: BTreeMap<_, _> = cells(archive).into_iter().map(read).collect();
+        for (path, bytes) in &self.0 {
+            assert_eq!(now.get(path), Some(bytes), "{}", path.display());
+        }
+        self.0 = now;
+    }
+}
+
+/// Moments up to [`LATEST`], others in every run of the tests.
+struct Moments(u64);
+
+impl Moments {
+    fn new() -> Self {
+        let since = std::time::UNIX_EPOCH.elapsed().unwrap();
+        eprintln!("moments from {}", since.as_nanos());
+        Self(since.as_nanos() as u64)
+    }
+
+    fn next(&mut self) -> Duration {
+        // Knuth's MMIX generator; the high bits are the good ones.
+        self.0 = self
+            .0
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        LATEST * (self.0 >> 32) as u32 / u32::MAX
+    }
+}

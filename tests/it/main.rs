@@ -1,0 +1,21 @@
+//! What users see: the program itself, real processes, real containers.
+//!
+//! Needs a Docker engine (`sh docker/engine.sh`) and nothing else; images are built on the way.
+//! Nothing here depends on how fast the machine is.
+
+mod adapter;
+mod agent;
+mod docker;
+mod engine_script;
+mod interrupted;
+mod kit;
+mod load;
+mod machine;
+mod parity;
+mod program;
+mod request_head;
+mod rules;
+mod smoke;
+mod targets;
+mod together;
+mod usage;

@@ -1,0 +1,118 @@
+//! What users wrote is wrong: exit 2, where, and what was expected. None of it needs an engine.
+
+use crate::kit::kit;
+use crate::program::shootout;
+
+/// Nothing listens there: whatever would need an engine exits with 3.
+const NO_ENGINE: &str = "unix:///nonexistent.sock";
+
+#[test]
+fn a_plan_that_is_wrong_is_refused_with_file_line_and_what_was_expected() {
+    let kit = kit();
+    for (changes, place, what) in [
+        (
+            "rate_rps: [1]",
+            "wrong.yaml:12:1",
+            "unknown field `rate_rps`",
+        ),
+        (
+            "rates_rps: [0]",
+            "wrong.yaml:11:13",
+            "a rate of 0: expected 1 to",
+        ),
+        (
+            "seed: 1\nseed: 2",
+            "wrong.yaml:13:1",
+            "duplicate key `seed`",
+        ),
+        ("workloads: [okk]", "wrong.yaml:11:13", "did you mean `ok`?"),
+        (
+            "order: sorted",
+            "wrong.yaml:12:8",
+            "unknown variant `sorted`",
+        ),
+    ] {
+        kit.plan("wrong", "liar", changes);
+        let run = kit.shootout("run wrong").env("DOCKER_HOST", NO_ENGINE);
+        run.run().exits(2).says(&[place, what]);
+    }
+    kit.plan("wrong", "lair, liar@nobody", "");
+    let run = kit.shootout("run wrong").run().exits(2);
+    run.says(&[
+        "wrong.yaml:3:12",
+        "no adapter `lair`",
+        "did you mean `liar`?",
+    ]);
+    kit.plan("wrong", "liar@nobody", "");
+    let run = kit.shootout("run wrong").run().exits(2);
+    run.says(&["no label `nobody`", "body"]);
+}
+
+#[test]
+fn names_that_do_not_exist_are_answered_with_those_that_do() {
+    let kit = kit();
+    for (line, told) in [
+        ("check lair", "did you mean `liar`?"),
+        ("check liar@stauts", "did you mean `status`?"),
+        ("check liar -w okk", "did you mean `ok`?"),
+        ("build lair", "did you mean `liar`?"),
+        ("run smok", "did you mean `smoke`?"),
+        ("run none/such.yaml", "there is no none/such.yaml"),
+        ("run --resume none", "holds no run that was begun"),
+    ] {
+        let run = kit.shootout(line).env("DOCKER_HOST", NO_ENGINE);
+        run.run().exits(2).says(&[told]);
+    }
+    shootout()
+        .args("--kit / list")
+        .run()
+        .exits(2)
+        .says(&["not a kit"]);
+}
+
+#[test]
+fn an_adapter_that_is_wrong_is_refused_with_file_and_line_and_hides_no_other() {
+    let kit = kit();
+    let text = std::fs::read_to_string(kit.path("adapters/liar/adapter.yaml")).unwrap();
+    kit.write(
+        "adapters/typo/adapter.yaml",
+        &text.replace("port:", "prot:"),
+    );
+    let check = kit.shootout("check typo").env("DOCKER_HOST", NO_ENGINE);
+    let what = ["adapters/typo/adapter.yaml:5:1", "unknown field `prot`"];
+    check.run().exits(2).says(&what);
+    let listed = kit.shootout("list adapters --json").run().exits(0).json();
+    assert_eq!(listed[0]["state"], "ready");
+    assert_eq!(listed[1]["state"], "not built");
+    assert!(listed[1]["reason"].as_str().unwrap().contains("prot"));
+}
+
+#[test]
+fn a_run_that_was_begun_is_changed_by_no_flag() {
+    let kit = kit();
+    kit.plan("one", "liar", "");
+    let plan = std::fs::read_to_string(kit.path("workloads/plans/one.yaml")).unwrap();
+    kit.write("begun/plan.yaml", &plan);
+    let run = kit
+        .shootout("run --load 5s --resume")
+        .arg(kit.path("begun"));
+    run.run().exits(2).says(&["no flag can change it"]);
+    let run = kit.shootout("run other --resume").arg(kit.path("begun"));
+    run.run().exits(2).says(&["is of the plan one"]);
+}
+
+#[test]
+fn a_flag_that_makes_no_sense_is_refused() {
+    let kit = kit();
+    kit.plan("one", "liar", "");
+    for flags in [
+        "--rates 0",
+        "--load soon",
+        "--adapters nobody",
+        "--target-cpus x",
+        "--what",
+    ] {
+        let run = kit.shootout(&format!("run one {flags}"));
+        run.env("DOCKER_HOST", NO_ENGINE).run().exits(2);
+    }
+}
