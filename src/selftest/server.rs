@@ -30,6 +30,11 @@ pub enum Act {
     Close,
     /// Resets it.
     Reset,
+    /// Closes all connections that wait for a request; `fresh`: those that never had one too.
+    CloseIdle {
+        /// Whether a connection without any request so far counts.
+        fresh: bool,
+    },
     /// The whole server stands still for so many nanoseconds.
     Freeze(u64),
     /// The whole server ends, its connections and its port with it.
@@ -272,11 +277,21 @@ impl Loop {
                     let _ = sockopt::set_socket_linger(&connection.stream, Some(Duration::ZERO));
                     self.hang_up(index);
                 }
+                Act::CloseIdle { fresh } => self.close_idle(fresh),
                 Act::Freeze(ns) => std::thread::sleep(Duration::from_nanos(ns)),
                 Act::Die => {
                     self.dead = true;
                     return;
                 }
+            }
+        }
+    }
+
+    fn close_idle(&mut self, fresh: bool) {
+        for index in 0..self.connections.len() {
+            let idle = |c: &Connection| c.answered && (fresh || c.requests > 0);
+            if self.connections[index].as_ref().is_some_and(idle) {
+                self.hang_up(index);
             }
         }
     }
