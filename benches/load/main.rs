@@ -138,7 +138,7 @@ fn paced(figures: &mut Figures, nginx: &Nginx, rate_rps: u64) -> io::Result<()> 
     let mut probe = Probe::connect(nginx.address, "/")?;
     let half = rate_rps * SECONDS / 2;
     let mut trips = probe.paced(rate_rps, half)?;
-    let load = open(&url(nginx.address), rate_rps)?;
+    let load = open(figures, &url(nginx.address), rate_rps)?;
     // The first one finds a connection that idled.
     probe.paced(rate_rps, 1)?;
     trips.extend(probe.paced(rate_rps, half)?);
@@ -180,9 +180,13 @@ fn paced(figures: &mut Figures, nginx: &Nginx, rate_rps: u64) -> io::Result<()> 
     Ok(())
 }
 
-fn open(url: &str, rate_rps: u64) -> io::Result<Load> {
+fn open(figures: &mut Figures, url: &str, rate_rps: u64) -> io::Result<Load> {
     let rate = format!("--rate={rate_rps}");
     let (load, _) = peers::engine(url, &[&rate, "--duration=1s", "--warmup=200ms"])?;
+    figures.note(
+        "(e) an open-loop run called itself invalid: 1, valid: 0",
+        f64::from(u8::from(!load.valid)),
+    );
     Ok(load)
 }
 
@@ -193,11 +197,10 @@ fn loaded(
     address: std::net::SocketAddr,
     capacity_rps: f64,
 ) -> io::Result<()> {
-    // Faster than any: each request at once after the one before.
-    let mut trips = Probe::connect(address, "/")?.paced(10_000_000, 5000)?;
+    let mut trips = Probe::connect(address, "/")?.back_to_back(5000)?;
     let mut trips: Vec<u64> = trips.drain(..).map(|trip| trip.round_trip_ns).collect();
     let round_trip_us = quantile(&mut trips, 0.5) as f64 / 1e3;
-    let load = open(&url(address), (0.8 * capacity_rps) as u64)?;
+    let load = open(figures, &url(address), (0.8 * capacity_rps) as u64)?;
     let p50 = load.response_us.p50.unwrap_or(f64::NAN);
     let late = load.lag_causes.generator_late.p99_us.unwrap_or(f64::NAN);
     figures.note(

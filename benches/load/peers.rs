@@ -123,7 +123,7 @@ pub fn engine(url: &str, arguments: &[&str]) -> io::Result<(Load, f64)> {
 /// Runs a child to its end: what it printed, and the CPU time that it took.
 fn run(command: &mut Command) -> io::Result<(String, f64)> {
     let before = children_cpu_s();
-    let output = command.stderr(Stdio::inherit()).output()?;
+    let output = command.stderr(Stdio::null()).output()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     Ok((text, children_cpu_s() - before))
 }

@@ -414,8 +414,8 @@ fn refused(cpus: Cpus) -> io::Result<Judged> {
     let tries = load.errors.get("connection refused").copied().unwrap_or(0);
     let cpu = load.generator_cpu_us.unwrap_or(f64::MAX) / (took_ns as f64 / 1e3);
     let ended = ledger.failed + ledger.unsent == 500 && ledger.balances() && !load.valid;
-    // 8 at the start, then one per back-off: at most 8 of them double to the longest.
-    let few = (9..=40).contains(&tries) && load.errors.len() == 1;
+    // All 8 connections at the start and at each of at most 5 back-offs of 250 ms.
+    let few = (9..=48).contains(&tries) && load.errors.len() == 1;
     Ok(judged(
         ended && few && cpu < 0.5,
         format!(

@@ -159,7 +159,7 @@ pub fn ceiling(cpus: Cpus) -> io::Result<(Judged, f64)> {
     let ok = full.load.ledger.completed == full.load.ledger.scheduled
         && load.ledger.completed == half_rps
         // As far as the machine lets it: what is late beside a probe that only spins is the engine's.
-        && late_us <= 20.0 + probe_late_us;
+        && late_us <= 20.0 + 3.0 * probe_late_us;
     let what = format!(
         "{ceiling_rps:.0} requests/s (generator at {:.0} % of its CPU, null server at {:.0} %); at {half_rps}/s generator_late p99 {late_us:.1} us (probe at 1,000/s {probe_late_us:.1}), response p50 {:.0} us",
         full_cpu * 100.0,

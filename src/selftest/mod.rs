@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
+#[cfg(test)]
+mod any_order;
 pub mod cases;
 pub mod laws;
 pub mod limits;

@@ -53,12 +53,23 @@ impl Probe {
         Ok(probe)
     }
 
-    /// `count` requests at so many per second, the first one at once.
-    pub fn paced(&mut self, rate_rps: u64, count: u64) -> io::Result<Vec<Trip>> {
+    /// Requests at the times of a schedule of `slots` slots, so many per second, the first at once.
+    /// Slots that went by while a response was awaited are left out: this is no load generator.
+    pub fn paced(&mut self, rate_rps: u64, slots: u64) -> io::Result<Vec<Trip>> {
         let epoch_ns = now_ns();
-        (0..count)
-            .map(|k| self.trip(epoch_ns + k * SECOND_NS / rate_rps))
-            .collect()
+        let mut trips = Vec::with_capacity(slots as usize);
+        let mut next = 0;
+        while next < slots {
+            trips.push(self.trip(epoch_ns + next * SECOND_NS / rate_rps)?);
+            let due = (now_ns() - epoch_ns) * rate_rps / SECOND_NS + 1;
+            next = due.max(next + 1);
+        }
+        Ok(trips)
+    }
+
+    /// As many requests, each right after the one before.
+    pub fn back_to_back(&mut self, count: u64) -> io::Result<Vec<Trip>> {
+        (0..count).map(|_| self.trip(now_ns())).collect()
     }
 
     /// One request at a moment of CLOCK_MONOTONIC.
