@@ -98,6 +98,8 @@ pub enum Verb {
     },
     /// The load engine alone, against a server on this machine
     Load(Load),
+    /// Is the instrument true here: hostile servers, known latency laws, its own ceiling
+    Selftest,
     /// Recompute everything in archives, offline
     Verify(Verify),
     /// Print an archive

@@ -17,6 +17,7 @@ pub mod plan;
 pub mod record;
 pub mod report;
 pub mod sample;
+pub mod selftest;
 pub mod stats;
 pub mod ui;
 

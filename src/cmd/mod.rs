@@ -17,6 +17,7 @@ mod list;
 mod load;
 mod report;
 mod run;
+mod selftest;
 mod verify;
 
 /// What every verb is given.
@@ -45,6 +46,7 @@ pub fn dispatch(cli: Cli) -> Result<()> {
             run::run(&context, plan.as_deref(), &run, resume.as_deref())
         }
         Verb::Load(load) => load::load(&context, &load),
+        Verb::Selftest => selftest::selftest(&context),
         Verb::Verify(verify) => verify::verify(&context, &verify),
         Verb::Report(report) => report::report(&context, &report),
         Verb::Clean { dry_run } => clean::clean(&context, dry_run),
