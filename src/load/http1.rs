@@ -107,6 +107,8 @@ impl Reader {
                 Ok(())
             }
             State::Head if self.partial.is_empty() => Err(Failure::ClosedUnanswered),
+            // What was never going to be a head is said to be none, in how many pieces it came.
+            State::Head => parse_head(&self.partial, self.bodiless).and(Err(Failure::ClosedEarly)),
             _ => Err(Failure::ClosedEarly),
         }
     }
@@ -541,5 +543,82 @@ mod tests {
             read(&[many.as_bytes()], false, true),
             Err(Failure::HeadTooLong)
         );
+    }
+
+    /// What came of feeding `bytes` in pieces that end at `cuts`: the outcome, how far the response
+    /// reached, and the body.
+    fn fed(bytes: &[u8], cuts: &[usize]) -> (Result<bool, Failure>, usize, Vec<u8>) {
+        let mut reader = Reader::default();
+        reader.start(false);
+        let (mut at, mut body) = (0, Vec::new());
+        for cut in cuts.iter().copied().chain([bytes.len()]) {
+            if cut <= at || reader.done() {
+                continue;
+            }
+            match reader.feed(&bytes[at..cut], |part| body.extend_from_slice(part)) {
+                Ok(used) if reader.done() => return (Ok(true), at + used, body),
+                Ok(used) => at += used,
+                Err(failure) => return (Err(failure), 0, body),
+            }
+            assert!(reader.partial.len() <= HEAD_MAX);
+        }
+        (reader.close().map(|()| true), bytes.len(), body)
+    }
+
+    /// Mutates whole responses and cuts them anywhere: the same bytes give the same outcome, and
+    /// nothing panics. `SHOOTOUT_FUZZ_SECONDS=600 cargo test --release --lib fuzz` runs it longer.
+    #[test]
+    fn fuzz_any_bytes_read_alike_in_any_pieces() {
+        use crate::draw::Draw;
+        let seconds = std::env::var("SHOOTOUT_FUZZ_SECONDS")
+            .ok()
+            .and_then(|s| s.parse().ok());
+        let end = std::time::Instant::now() + std::time::Duration::from_secs(seconds.unwrap_or(1));
+        let texts: Vec<&str> = table().iter().map(|(text, ..)| *text).collect();
+        let scraps: [&[u8]; 8] = [
+            b"\r\n",
+            b"\n",
+            b"0\r\n\r\n",
+            b":",
+            b"Content-Length: 3\r\n",
+            b"f;x\r\n",
+            b"\0",
+            b"HTTP/1.1 200 OK\r\n",
+        ];
+        let mut draw = Draw::new("fuzz", 1);
+        let mut rounds = 0u64;
+        while rounds < 2_000 || std::time::Instant::now() < end {
+            rounds += 1;
+            let mut pick = |n: usize| draw.below(n as u64 + 1) as usize;
+            let mut bytes = texts[pick(texts.len() - 1)].as_bytes().to_vec();
+            for _ in 0..pick(3) {
+                let at = pick(bytes.len());
+                match pick(3) {
+                    0 if at < bytes.len() => bytes[at] = pick(255) as u8,
+                    1 => bytes.truncate(at),
+                    2 => drop(bytes.splice(at..at, scraps[pick(7)].iter().copied())),
+                    _ => drop(bytes.drain(at..(at + pick(4)).min(bytes.len()))),
+                }
+            }
+            let whole = fed(&bytes, &[]);
+            for _ in 0..4 {
+                let mut cuts: Vec<usize> = (0..pick(6)).map(|_| pick(bytes.len())).collect();
+                cuts.sort_unstable();
+                let (outcome, length, body) = fed(&bytes, &cuts);
+                assert_eq!(
+                    outcome,
+                    whole.0,
+                    "cut at {cuts:?}: {:?}",
+                    String::from_utf8_lossy(&bytes)
+                );
+                if outcome.is_ok() {
+                    assert_eq!(
+                        (length, body),
+                        (whole.1, whole.2.clone()),
+                        "cut at {cuts:?}"
+                    );
+                }
+            }
+        }
     }
 }

@@ -138,7 +138,7 @@ fn has(object: &Value, keys: &str) {
 }
 
 /// Answers every request on a free port with this body, for as long as the test process lives.
-fn serve(body: &'static str) -> u16 {
+pub fn serve(body: &'static str) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {

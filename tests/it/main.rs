@@ -11,6 +11,7 @@ mod interrupted;
 mod kit;
 mod load;
 mod machine;
+mod other_tools;
 mod parity;
 mod program;
 mod request_head;
