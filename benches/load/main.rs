@@ -4,7 +4,7 @@
 use std::io;
 
 use shootout::record::schema::Load;
-use shootout::selftest::probe::{Probe, Trip, quantile};
+use shootout::selftest::probe::{Probe, Trip, quantile, responses_ns};
 use shootout::selftest::rig::{self, Cpus};
 use shootout::selftest::server::Server;
 
@@ -150,7 +150,8 @@ fn paced(figures: &mut Figures, nginx: &Nginx, rate_rps: u64) -> io::Result<()> 
     let name = |what: &str| format!("{what} at {rate_rps}/s");
     let us = |figure: Option<f64>| figure.unwrap_or(f64::NAN);
     if matches!(rate_rps, 1000 | 20_000) {
-        let (p50, p99) = (of(Trip::response_ns, 0.5), of(Trip::response_ns, 0.99));
+        let mut response_ns = responses_ns(&trips, rate_rps);
+        let [p50, p99] = [0.5, 0.99].map(|q| quantile(&mut response_ns, q) as f64 / 1e3);
         figures.note(&name("(b) probe's response p50, us"), p50);
         figures.at_most(
             &name("(b) response p50 / probe's"),

@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::probe::{Probe, Trip};
 use super::rig::{self, Cpus, OK, Outcome};
-use super::server::{Act, Behaviour, Server};
+use super::server::{Act, Behaviour, Seen, Server};
 use super::{Judged, judged};
 use crate::draw::Draw;
 use crate::load::clock::SECOND_NS;
@@ -58,25 +58,17 @@ pub const SELDOM: Law = Law {
 const ROUNDS: u64 = 8;
 
 impl Law {
-    /// Runs a load against a server of this law, in turn with a probe at the same pace.
+    /// Runs a load against a server of this law, in turn with a probe at the same pace against another.
     pub fn run(&self, cpus: Cpus) -> io::Result<Judged> {
-        let (delay_ns, per_10_000) = (self.delay_ns, self.per_10_000);
-        let mut draw = Draw::new("latency law", 1);
-        let behaviour: Behaviour = Box::new(move |_, script| {
-            if draw.below(10_000) < per_10_000 {
-                script.push_back(Act::Pause(delay_ns));
-            }
-            script.push_back(Act::Send(OK.into()));
-        });
-        let server = Server::start(cpus, true, behaviour)?;
+        let server = Server::start(cpus, true, self.behaviour(1))?;
         let slots = self.slots / ROUNDS;
         let mut spec = rig::spec(self.rate_rps, slots);
         (spec.target, spec.connections) = (server.address, 32);
         let (mut response, mut completed) = (hlog::new_histogram(), 0);
         let mut trips = [hlog::new_histogram(), hlog::new_histogram()];
         for round in 0..ROUNDS {
-            for trip in probe_trips(cpus, self.rate_rps, self.rate_rps / 8)? {
-                trips[round as usize % 2].saturating_record(trip.response_ns());
+            for trip_ns in self.round_trips(cpus, round)? {
+                trips[round as usize % 2].saturating_record(trip_ns);
             }
             let Outcome { load, clocks, .. } = rig::run(cpus, spec.clone())?;
             response.add(&clocks.response).map_err(io::Error::other)?;
@@ -93,19 +85,47 @@ impl Law {
             format!("{completed} of {} slots; {what}", slots * ROUNDS),
         ))
     }
+
+    fn behaviour(&self, seed: u64) -> Behaviour {
+        let (delay_ns, per_10_000) = (self.delay_ns, self.per_10_000);
+        let mut draw = Draw::new("latency law", seed);
+        Box::new(move |_, script| {
+            if draw.below(10_000) < per_10_000 {
+                script.push_back(Act::Pause(delay_ns));
+            }
+            script.push_back(Act::Send(OK.into()));
+        })
+    }
+
+    /// What a probe's requests took beyond the delays that the server made: as long under way as the
+    /// load's, so that what the machine does meanwhile to one it does to the other.
+    fn round_trips(&self, cpus: Cpus, round: u64) -> io::Result<Vec<u64>> {
+        let behaviour = self.behaviour(2 + round);
+        let (trips, seen) = probe_trips(cpus, behaviour, self.rate_rps, self.rate_rps / 8)?;
+        // The server's first request was the one with which the probe connected.
+        let delays = seen.delays_ns.into_iter().skip(1);
+        let beyond = |(trip, delay_ns): (Trip, u64)| trip.response_ns().saturating_sub(delay_ns);
+        Ok(trips.into_iter().zip(delays).map(beyond).collect())
+    }
 }
 
-/// Round trips of a probe, at the generator's place, to a server that answers at once.
-pub fn probe_trips(cpus: Cpus, rate_rps: u64, slots: u64) -> io::Result<Vec<Trip>> {
-    let server = Server::start(cpus, false, rig::always(OK))?;
+/// A probe's trips, at the generator's place, to a server of its own; and what that saw.
+pub fn probe_trips(
+    cpus: Cpus,
+    behaviour: Behaviour,
+    rate_rps: u64,
+    slots: u64,
+) -> io::Result<(Vec<Trip>, Seen)> {
+    let server = Server::start(cpus, true, behaviour)?;
     let address = server.address;
     let probing = std::thread::spawn(move || {
         cpus.be_generator();
         Probe::connect(address, "/")?.paced(rate_rps, slots)
     });
     let trips = probing.join();
-    server.stop()?;
-    trips.map_err(|_| io::Error::other("the probe's thread panicked"))?
+    let seen = server.stop()?;
+    let trips = trips.map_err(|_| io::Error::other("the probe's thread panicked"))?;
+    Ok((trips?, seen))
 }
 
 /// Whether the response clock is the delays that the server made plus round trips of the probe: within

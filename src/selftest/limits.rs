@@ -144,7 +144,7 @@ pub fn ceiling(cpus: Cpus) -> io::Result<(Judged, f64)> {
     let server_cpu = seen.cpu_ns as f64 / full.took_ns as f64;
     let ceiling_rps = full.load.achieved_rps.unwrap_or(0.0);
 
-    let trips = probe_trips(cpus, 1000, 1000)?;
+    let (trips, _) = probe_trips(cpus, rig::always(OK), 1000, 1000)?;
     let mut late_ns: Vec<u64> = trips.iter().map(|trip| trip.late_ns).collect();
     let probe_late_us = us(quantile(&mut late_ns, 0.99));
     let half_rps = (ceiling_rps / 2.0) as u64;

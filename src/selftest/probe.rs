@@ -13,6 +13,8 @@ use crate::load::request;
 pub struct Trip {
     /// How long after its slot it was sent.
     pub late_ns: u64,
+    /// How many slots before it went by while the last response was awaited.
+    pub missed: u64,
     /// From just before the write until the last byte was read.
     pub round_trip_ns: u64,
 }
@@ -22,6 +24,17 @@ impl Trip {
     pub fn response_ns(self) -> u64 {
         self.late_ns + self.round_trip_ns
     }
+}
+
+/// The response times of all slots of a paced probe: those that it missed waited for the trip after
+/// them, and share it. Without them a machine that pauses would look good (coordinated omission).
+pub fn responses_ns(trips: &[Trip], rate_rps: u64) -> Vec<u64> {
+    let interval_ns = SECOND_NS / rate_rps;
+    let of = |trip: &Trip| {
+        let last_ns = trip.response_ns();
+        (0..=trip.missed).map(move |before| last_ns + before * interval_ns)
+    };
+    trips.iter().flat_map(of).collect()
 }
 
 /// A connected probe.
@@ -54,15 +67,19 @@ impl Probe {
     }
 
     /// Requests at the times of a schedule of `slots` slots, so many per second, the first at once.
-    /// Slots that went by while a response was awaited are left out: this is no load generator.
+    /// Of several that are due only the last is sent: this is no load generator.
     pub fn paced(&mut self, rate_rps: u64, slots: u64) -> io::Result<Vec<Trip>> {
         let epoch_ns = now_ns();
         let mut trips = Vec::with_capacity(slots as usize);
         let mut next = 0;
         while next < slots {
-            trips.push(self.trip(epoch_ns + next * SECOND_NS / rate_rps)?);
-            let due = (now_ns() - epoch_ns) * rate_rps / SECOND_NS + 1;
-            next = due.max(next + 1);
+            let due = ((now_ns() - epoch_ns) * rate_rps / SECOND_NS).clamp(next, slots - 1);
+            let trip = self.trip(epoch_ns + due * SECOND_NS / rate_rps)?;
+            trips.push(Trip {
+                missed: due - next,
+                ..trip
+            });
+            next = due + 1;
         }
         Ok(trips)
     }
@@ -87,6 +104,7 @@ impl Probe {
         }
         Ok(Trip {
             late_ns: sent_ns - slot_ns,
+            missed: 0,
             round_trip_ns: now_ns() - sent_ns,
         })
     }
@@ -119,4 +137,17 @@ pub fn quantile(values: &mut [u64], q: f64) -> u64 {
         .get(rank.clamp(1, values.len().max(1)) - 1)
         .copied()
         .unwrap_or(0)
+}
+
+#[test]
+fn missed_slots_wait_for_the_trip_after_them() {
+    let trip = |missed| Trip {
+        late_ns: 10,
+        missed,
+        round_trip_ns: 30,
+    };
+    assert_eq!(
+        responses_ns(&[trip(0), trip(2)], 1_000_000),
+        [40, 40, 1040, 2040]
+    );
 }
