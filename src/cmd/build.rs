@@ -1,8 +1,9 @@
 //! `build`: images, and nothing else.
 
-use super::{Context, print_json};
+use super::interrupts::Interrupts;
+use super::{Context, print_json, swept_engine};
 use crate::agent::binary::agent_binary;
-use crate::engine::{Engine, Images};
+use crate::engine::Images;
 use crate::error::{Error, Exit, Result};
 use crate::plan::{Adapter, Kit};
 
@@ -12,21 +13,11 @@ pub fn build(context: &Context, names: &[String]) -> Result<()> {
     let kit = context.kit()?;
     let adapters = buildable(context, &kit, names)?;
     crate::runtime()?.block_on(async {
-        let engine = Engine::connect().await?;
-        engine.sweep().await?;
+        let mut interrupts = Interrupts::listen()?;
+        let engine = interrupts.unless(swept_engine()).await?;
         let mut images = Images::new(&engine, &kit.root, &context.ui);
-        images.agent(&agent_binary()?).await?;
-        let mut failed = Vec::new();
-        for adapter in &adapters {
-            match images.folder(&format!("adapters/{}", adapter.name)).await {
-                Ok(_) => {}
-                Err(error) if error.exit == Exit::Incomplete => {
-                    context.ui.warn(&error.to_string());
-                    failed.push(adapter.name.clone());
-                }
-                Err(error) => return Err(error),
-            }
-        }
+        let building = every(context, &mut images, &adapters);
+        let failed = interrupts.unless(building).await?;
         if context.json {
             print_json(&images.done().collect::<Vec<_>>())?;
         } else {
@@ -44,6 +35,27 @@ pub fn build(context: &Context, names: &[String]) -> Result<()> {
             ),
         }
     })
+}
+
+/// Builds the agent's image and each adapter's; the names of those that could not be built.
+async fn every(
+    context: &Context,
+    images: &mut Images<'_>,
+    adapters: &[Adapter],
+) -> Result<Vec<String>> {
+    images.agent(&agent_binary()?).await?;
+    let mut failed = Vec::new();
+    for adapter in adapters {
+        match images.folder(&format!("adapters/{}", adapter.name)).await {
+            Ok(_) => {}
+            Err(error) if error.exit == Exit::Incomplete => {
+                context.ui.warn(&error.to_string());
+                failed.push(adapter.name.clone());
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(failed)
 }
 
 /// The adapters named, or all that can be built here. Naming one that cannot is exit 2.

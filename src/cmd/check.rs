@@ -5,11 +5,12 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::build::buildable;
+use super::interrupts::Interrupts;
 use super::run::bench;
-use super::{Context, interrupted, print, print_json};
+use super::{Context, print, print_json, swept_engine};
 use crate::cell::{Bench, Contest, Refusal, Stage, Trouble};
 use crate::cli;
-use crate::engine::{Engine, Images};
+use crate::engine::Images;
 use crate::error::{Error, Exit, Result};
 use crate::parity::judge::Mismatch;
 use crate::plan::contender::Contender;
@@ -52,24 +53,21 @@ pub fn check(context: &Context, asked: &cli::Check) -> Result<()> {
     };
     let contests = contests(&contenders, |name| kit.workload(name), &asked.workloads)?;
     let all = crate::runtime()?.block_on(async {
-        let engine = Engine::connect().await?;
-        engine.sweep().await?;
+        let mut interrupts = Interrupts::listen()?;
+        let engine = interrupts.unless(swept_engine()).await?;
         let run = engine.begin_run()?;
         let mut images = Images::new(&engine, &kit.root, &context.ui);
-        let outcome = tokio::select! {
-            outcome = async {
-                let bench = bench(&run, &mut images, &limits, None).await?;
-                let mut all = Vec::new();
-                for (contender, workload) in &contests {
-                    all.push(one(context, &mut images, &bench, contender, workload).await?);
-                }
-                Ok(all)
-            } => outcome,
-            error = interrupted() => Err(error),
+        let checking = async {
+            let bench = bench(&run, &mut images, &limits, None).await?;
+            let mut all = Vec::new();
+            for (contender, workload) in &contests {
+                all.push(one(context, &mut images, &bench, contender, workload).await?);
+            }
+            Ok(all)
         };
-        let cleared = run.end().await;
-        let all = outcome?;
-        cleared.map(|()| all)
+        let outcome = interrupts.unless(checking).await;
+        let cleared = interrupts.unless(run.end()).await;
+        outcome.and_then(|all| cleared.map(|()| all))
     })?;
     if context.json {
         print_json(&all)?

@@ -8,8 +8,9 @@ use std::time::Instant;
 use serde_json::json;
 
 use super::documents::{Documents, environment, generator, image_list};
+use super::interrupts::Interrupts;
 use super::run::bench;
-use super::{Context, interrupted, print};
+use super::{Context, print, swept_engine};
 use crate::cell::{self, Bench, Contest, Measured, Trouble};
 use crate::engine::{self, Engine, Image, Images};
 use crate::error::{Error, Exit, Result};
@@ -36,16 +37,19 @@ pub(super) struct Job<'a> {
 impl Job<'_> {
     /// Runs until the end, or until somebody interrupts; containers are gone either way.
     pub(super) async fn perform(&self, resuming: bool) -> Result<()> {
-        let engine = Engine::connect().await?;
-        engine.sweep().await?;
+        let outcome = self.cleared_up(resuming).await;
+        outcome.map_err(|error| self.with_resume(error))
+    }
+
+    async fn cleared_up(&self, resuming: bool) -> Result<()> {
+        let mut interrupts = Interrupts::listen()?;
+        let engine = interrupts.unless(swept_engine()).await?;
         let run = engine.begin_run()?;
-        let outcome = tokio::select! {
-            outcome = self.measure(&engine, &run, resuming) => outcome,
-            error = interrupted() => Err(error),
-        };
-        let cleared = run.end().await;
-        outcome.map_err(|error| self.with_resume(error))?;
-        cleared
+        let measuring = self.measure(&engine, &run, resuming);
+        let outcome = interrupts.unless(measuring).await;
+        // Whoever interrupts again does not want to wait for an engine that hangs.
+        let cleared = interrupts.unless(run.end()).await;
+        outcome.and(cleared)
     }
 
     /// Adds the command that goes on, where there is something to go on with.

@@ -3,7 +3,8 @@
 use std::io::IsTerminal;
 
 use crate::cli::{Cli, Color, Common, Verb};
-use crate::error::{Error, Exit, Result};
+use crate::engine::Engine;
+use crate::error::{Error, Result};
 use crate::plan::Kit;
 use crate::ui::{Ui, Volume};
 
@@ -12,6 +13,7 @@ mod check;
 mod clean;
 mod doctor;
 mod documents;
+mod interrupts;
 mod job;
 mod list;
 mod load;
@@ -93,16 +95,9 @@ fn print(text: &str) -> Result<()> {
     }
 }
 
-/// Returns once somebody asks the program to end: Ctrl-C, or what a service manager sends.
-async fn interrupted() -> Error {
-    use tokio::signal::unix::{SignalKind, signal};
-    let ctrl_c = tokio::signal::ctrl_c();
-    match signal(SignalKind::terminate()) {
-        Ok(mut terminate) => tokio::select! {
-            _ = ctrl_c => {}
-            _ = terminate.recv() => {}
-        },
-        Err(_) => drop(ctrl_c.await),
-    }
-    Error::new(Exit::Interrupted, "interrupted")
+/// The engine, with what earlier runs left in it cleared away.
+async fn swept_engine() -> Result<Engine> {
+    let engine = Engine::connect().await?;
+    engine.sweep().await?;
+    Ok(engine)
 }

@@ -26,8 +26,9 @@ fn a_run_that_is_interrupted_ends_with_130_and_what_goes_on() {
     let mut moments = Moments::new();
     for _ in 0..TIMES {
         let mut run = begin_or_go_on(&kit, &archive);
-        // The first moments belong to the loader, which knows nothing of signals yet.
-        let moment = Duration::from_millis(300) + moments.next();
+        // The very first moments belong to the loader, which knows nothing of signals yet.
+        hears_signals(&mut run);
+        let moment = moments.next();
         if wait_at_most(&mut run, moment) {
             break;
         }
@@ -146,7 +147,10 @@ fn a_build_that_is_killed_leaves_no_container_after_the_next_check() {
             std::thread::sleep(Duration::from_millis(20));
         }
         build.signal(signal);
-        build.wait();
+        let ended = build.wait();
+        if signal == Signal::INT {
+            ended.exits(130);
+        }
         kit.shootout("check liar -w ok").run().exits(0);
         assert_eq!(builds(), 0, "{signal:?}");
     }
@@ -186,6 +190,24 @@ fn wait_at_most(run: &mut Running, moment: Duration) -> bool {
         std::thread::sleep(Duration::from_millis(2));
     }
     false
+}
+
+/// Waits until Ctrl-C is caught rather than deadly.
+fn hears_signals(run: &mut Running) {
+    let start = Instant::now();
+    loop {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", run.pid()));
+        let status = status.unwrap_or_default();
+        let caught = status
+            .lines()
+            .find_map(|line| line.strip_prefix("SigCgt:\t"));
+        let caught = u64::from_str_radix(caught.unwrap_or("0"), 16).unwrap();
+        if caught & 1 << (Signal::INT.as_raw() - 1) != 0 || run.has_ended() {
+            return;
+        }
+        assert!(start.elapsed() < Duration::from_secs(60), "it never does");
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 /// The agent sees that its runner is gone and ends, with nobody's help.
