@@ -18,7 +18,7 @@ pub fn build(context: &Context, names: &[String]) -> Result<()> {
         images.agent(&agent_binary()?).await?;
         let mut failed = Vec::new();
         for adapter in &adapters {
-            match images.folder(&format!("adapters/{}", adapter.name)).await {
+            match images.adapter(&adapter.name, kit.data(adapter)?).await {
                 Ok(_) => {}
                 Err(error) if error.exit == Exit::Incomplete => {
                     context.ui.warn(&error.to_string());

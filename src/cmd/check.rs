@@ -105,7 +105,8 @@ async fn one(
         rows,
         failures,
     };
-    let image = match images.folder(&format!("adapters/{}", adapter.name)).await {
+    let data = context.kit()?.data(adapter)?;
+    let image = match images.adapter(&adapter.name, data).await {
         Ok(image) => image,
         Err(error) if error.exit == Exit::Incomplete => {
             let failure = Failed {

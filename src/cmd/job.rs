@@ -108,7 +108,7 @@ impl Job<'_> {
             .iter()
             .filter(|adapter| adapter.not_built.is_none())
         {
-            match images.folder(&format!("adapters/{}", adapter.name)).await {
+            match images.adapter(&adapter.name, self.kit.data(adapter)?).await {
                 Ok(image) => {
                     built.insert(adapter.name.clone(), image);
                 }
