@@ -5,8 +5,6 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use serde_json::json;
-
 use super::documents::{Documents, environment, generator, image_list};
 use super::run::bench;
 use super::{Context, interrupted, print};
@@ -309,13 +307,13 @@ fn put(archive: &Archive, index: usize, measured: Measured) -> Result<Cell> {
         cell,
         hlog,
         samples,
-        exchanges,
+        transcript,
         log,
     } = measured;
     let evidence = Evidence {
         hlog: &hlog,
         samples: &samples,
-        parity: &json!(exchanges),
+        parity: &transcript,
         target_log: &log,
     };
     archive.put_cell(index as u32 + 1, cell, &evidence)

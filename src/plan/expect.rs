@@ -32,6 +32,19 @@ pub struct Expect {
     pub json_file: Option<String>,
 }
 
+impl Expect {
+    /// Nothing but a status.
+    pub fn status(status: u16) -> Self {
+        Self {
+            status: Statuses(vec![status]),
+            headers: BTreeMap::new(),
+            body: None,
+            json: None,
+            json_file: None,
+        }
+    }
+}
+
 /// `json: null` expects the body `null`; it is not the same as no expectation.
 fn even_null<'de, D: Deserializer<'de>>(from: D) -> Result<Option<serde_json::Value>, D::Error> {
     serde_json::Value::deserialize(from).map(Some)

@@ -100,46 +100,6 @@ requests:
         assert_eq!(second.expect.json, Some(expected));
     }
 
-    /// Another few lines than generate.py's, so that a mistake in one shows in the other.
-    #[test]
-    fn the_catalogs_pages_are_what_its_items_give() {
-        let kit = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-        let items = std::fs::read_to_string(kit.join("workloads/catalog/data/items.json")).unwrap();
-        let items: Vec<serde_json::Value> = serde_json::from_str(&items).unwrap();
-        assert_eq!(items.len(), 500);
-        let workload = crate::plan::Kit::find(Some(kit))
-            .unwrap()
-            .workload("catalog");
-        let rows = workload.unwrap().parity_rows();
-        let paged = rows
-            .iter()
-            .filter(|row| row.name.contains("page") && row.expect.status.contains(200));
-        let mut pages = 0;
-        for row in paged.filter(|row| row.name.contains("max_price=")) {
-            let (_, query) = row.path.split_once('?').unwrap();
-            let value = |name: &str| {
-                let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-                pairs.find(|(key, _)| *key == name).unwrap().1
-            };
-            let most: u64 = value("max_price").parse().unwrap();
-            let mut order = std::collections::BTreeMap::new();
-            for item in &items {
-                let price = item["price"].as_u64().unwrap();
-                if item["category"] == value("category") && price <= most {
-                    order.insert((price, item["id"].as_u64().unwrap()), item);
-                }
-            }
-            let page: usize = value("page").parse().unwrap();
-            let shown: Vec<_> = order.values().skip(20 * (page - 1)).take(20).collect();
-            let expected = serde_json::json!({
-                "total": order.len(), "page": page, "items": shown, "nonce": NONCE
-            });
-            assert_eq!(row.expect.json, Some(expected), "{}", row.name);
-            pages += 1;
-        }
-        assert_eq!(pages, 24, "16 of the load, 8 last ones");
-    }
-
     #[test]
     fn what_is_wrong_with_a_file_is_said_at_its_place() {
         let json_file = "json_file: expected/{page}.json";

@@ -15,6 +15,9 @@ use super::variant::{Files, expand, weights};
 use super::yaml::{Source, Wrong, at};
 use crate::error::Result;
 
+/// What the name of a parity row begins with that the load sends too.
+pub const PLAIN: &str = "plain ";
+
 /// Most variants of a load, and most parity rows that a workload lists.
 pub const MOST_VARIANTS: usize = 256;
 
@@ -98,7 +101,7 @@ impl Workload {
     /// The parity matrix: a plain row for every variant of the load, then the rows that are listed.
     pub fn parity_rows(&self) -> Vec<Variant> {
         let plain = self.variants().into_iter().map(|variant| Variant {
-            name: format!("plain {}", variant.name),
+            name: format!("{PLAIN}{}", variant.name),
             ..variant
         });
         plain.chain(expand(&self.parity, &self.files)).collect()
