@@ -113,6 +113,9 @@ pub enum Verb {
     /// Inside a cell: what the runner tells it, over stdin and stdout
     #[command(hide = true)]
     Agent,
+    /// Inside a cell: the service that targets of the workload `upstream` call
+    #[command(hide = true)]
+    Upstream,
 }
 
 /// What can be listed.

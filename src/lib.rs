@@ -20,6 +20,7 @@ pub mod sample;
 pub mod selftest;
 pub mod stats;
 pub mod ui;
+pub mod upstream;
 
 /// One thread for everything that waits: it inherits the CPUs that its caller chose.
 pub fn runtime() -> error::Result<tokio::runtime::Runtime> {

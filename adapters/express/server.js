@@ -1,4 +1,8 @@
 import express from 'express';
+import { catalog } from './catalog.js';
+import { service } from './service.js';
+import { upstream } from './upstream.js';
+import { validate } from './validate.js';
 
 const app = express();
 
@@ -12,6 +16,9 @@ app.get('/', (request, response) => {
 app.get('/hello/:nonce', (request, response) => {
   response.json({ hello: request.params.nonce });
 });
+
+app.use(catalog, validate, upstream);
+app.use('/service', service);
 
 app.listen(8080, '0.0.0.0', (error) => {
   if (error) throw error;

@@ -1,6 +1,11 @@
 import Fastify from 'fastify';
+import { catalog } from './catalog.js';
+import { service } from './service.js';
+import { upstream } from './upstream.js';
+import { validate } from './validate.js';
 
-const app = Fastify({ logger: false });
+// Ajv stops at the first mistake by default; `validate` names them all, over bounded lists.
+const app = Fastify({ logger: false, ajv: { customOptions: { allErrors: true } } });
 
 app.get('/', async () => 'ok'); // a string is sent as text/plain
 
@@ -12,6 +17,11 @@ const helloSchema = {
 };
 
 app.get('/hello/:nonce', { schema: helloSchema }, async (request) => ({ hello: request.params.nonce }));
+
+app.register(catalog);
+app.register(validate);
+app.register(upstream);
+app.register(service, { prefix: '/service' });
 
 await app.listen({ host: '0.0.0.0', port: 8080 });
 

@@ -1,35 +1,52 @@
 // What node:http costs with nothing on top of it: the reference for the Node frameworks.
 import { createServer } from 'node:http';
+import { readBody } from './body.js';
+import { catalog } from './catalog.js';
+import { badRequest, json, notFound, text } from './reply.js';
+import { service } from './service.js';
+import { upstream } from './upstream.js';
+import { validate } from './validate.js';
 
-const text = (body) => ({ status: 200, type: 'text/plain', body });
-const json = (value) => ({ status: 200, type: 'application/json', body: JSON.stringify(value) });
-const notFound = { status: 404, type: 'text/plain', body: 'Not Found' };
-const badRequest = { status: 400, type: 'text/plain', body: 'Bad Request' };
+/** The segment behind a prefix, decoded; undefined where there is not exactly one. */
+function segment(path, prefix) {
+  if (!path.startsWith(prefix)) return undefined;
+  const rest = path.slice(prefix.length);
+  return rest === '' || rest.includes('/') ? undefined : decodeURIComponent(rest);
+}
 
-const hello = '/hello/';
-
-function route(path) {
-  if (path === '/') return text('ok');
-  if (path.startsWith(hello)) {
-    const segment = path.slice(hello.length);
-    if (segment !== '' && !segment.includes('/')) {
-      try {
-        return json({ hello: decodeURIComponent(segment) });
-      } catch {
-        return badRequest; // a percent sign that encodes nothing
-      }
-    }
+async function route(request, response, path, query) {
+  const { method } = request;
+  const get = method === 'GET' || method === 'HEAD';
+  if (path.startsWith('/service/')) return service(request, response, (prefix) => segment(path, prefix));
+  if (path === '/validate' && method === 'POST') {
+    const { refused, body } = await readBody(request);
+    return refused ? text(refused, 'Refused') : validate(body);
   }
+  if (!get) return notFound;
+  if (path === '/') return text(200, 'ok');
+  if (path === '/catalog') return catalog(new URLSearchParams(query));
+  const hello = segment(path, '/hello/');
+  if (hello !== undefined) return json(200, { hello });
+  const item = segment(path, '/upstream/');
+  if (item !== undefined) return upstream(item);
   return notFound;
 }
 
-function answer(request, response) {
-  const query = request.url.indexOf('?');
-  const path = query === -1 ? request.url : request.url.slice(0, query);
-  const wanted = request.method === 'GET' || request.method === 'HEAD';
-  const { status, type, body } = wanted ? route(path) : notFound;
+async function answer(request, response) {
+  const question = request.url.indexOf('?');
+  const path = question === -1 ? request.url : request.url.slice(0, question);
+  const query = question === -1 ? '' : request.url.slice(question + 1);
+  let reply;
+  try {
+    reply = await route(request, response, path, query);
+  } catch (error) {
+    // A percent sign that encodes nothing is the client's mistake, anything else ours.
+    reply = error instanceof URIError ? badRequest : text(500, 'Internal Server Error');
+  }
+  const { status, type, body } = reply;
   // With the length said, Node does not fall back to chunks; for HEAD it drops the body and keeps the headers.
-  response.writeHead(status, { 'Content-Type': type, 'Content-Length': Buffer.byteLength(body) });
+  const headers = status === 204 ? {} : { 'Content-Type': type, 'Content-Length': Buffer.byteLength(body) };
+  response.writeHead(status, headers);
   response.end(body);
 }
 

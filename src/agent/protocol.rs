@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::load::{Progress, Spec};
-use crate::parity::{Answer, Ask};
+use crate::load::{Kept, Progress, Spec};
+use crate::parity::{Answer, Ask, Burst};
 use crate::record::schema::Load;
 
 /// The protocol's version: both sides must speak the same.
@@ -35,6 +35,19 @@ pub enum Command {
         deadline_ms: u64,
         /// The requests.
         asks: Vec<Ask>,
+    },
+    /// Ask many, in turn, and keep only what their heads have in common.
+    Burst {
+        /// The target's port.
+        port: u16,
+        /// Of each request.
+        deadline_ms: u64,
+        /// The requests, with `{nonce}` where a fresh one belongs.
+        asks: Vec<Ask>,
+        /// How many in all.
+        count: u64,
+        /// Seed of the nonces.
+        seed: u64,
     },
     /// Get a load ready and open its connections.
     Arm {
@@ -74,6 +87,11 @@ pub enum Event {
         /// One each.
         answers: Vec<Answer>,
     },
+    /// What the many answers had in common.
+    Burst {
+        /// Their heads.
+        burst: Burst,
+    },
     /// The load is ready to go.
     Armed,
     /// A look at the running load, once a second.
@@ -89,6 +107,8 @@ pub enum Event {
         load: Box<Load>,
         /// The text of `latency.hlog`.
         hlog: String,
+        /// The responses that were kept.
+        kept: Vec<Kept>,
     },
     /// What was asked for cannot be done.
     Failed {

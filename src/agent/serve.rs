@@ -48,6 +48,16 @@ pub fn serve() -> Result<()> {
                 } => {
                     say(&ask(port, Duration::from_millis(deadline_ms), &asks).await);
                 }
+                Command::Burst {
+                    port,
+                    deadline_ms,
+                    asks,
+                    count,
+                    seed,
+                } => {
+                    let deadline = Duration::from_millis(deadline_ms);
+                    say(&burst(port, deadline, &asks, count, seed).await);
+                }
                 Command::Arm { spec } => {
                     let (running, event) = arm(*spec).await;
                     load = running;
@@ -158,6 +168,15 @@ async fn ask(port: u16, deadline: Duration, asks: &[Ask]) -> Event {
     Event::Answers { answers }
 }
 
+async fn burst(port: u16, deadline: Duration, asks: &[Ask], count: u64, seed: u64) -> Event {
+    match Client::new(port, deadline) {
+        Ok(client) => Event::Burst {
+            burst: client.burst(asks, count, seed).await,
+        },
+        Err(error) => failed(format!("cannot make a client: {error}")),
+    }
+}
+
 /// A load on a thread of its own, waiting for its epoch.
 struct Running {
     live: Arc<Live>,
@@ -202,9 +221,10 @@ async fn go(mut running: Running, epoch_ns: u64) {
         tokio::select! {
             measured = &mut running.measured => {
                 let event = match measured {
-                    Ok(Ok(Measured { load, hlog })) => {
+                    Ok(Ok(Measured { load, hlog, kept })) => {
                         say(&Event::Over);
-                        Event::Done { load: Box::new(load), hlog: crate::record::hlog::write(&hlog) }
+                        let hlog = crate::record::hlog::write(&hlog);
+                        Event::Done { load: Box::new(load), hlog, kept }
                     }
                     Ok(Err(error)) => failed(format!("the load broke off: {error}")),
                     Err(_) => failed("the load's thread ended"),

@@ -6,10 +6,12 @@ use crate::agent::protocol::{Command, Event, VERSION, line};
 use crate::engine::Attached;
 use crate::error::{Error, Result};
 use crate::load::Spec;
-use crate::parity::{Answer, Ask};
+use crate::parity::{Answer, Ask, Burst};
 
 /// An agent that does nothing but answer is given so long.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// A thousand answers take seconds; of a target that hangs, many times their deadline.
+const BURST_PATIENCE: Duration = Duration::from_secs(900);
 /// Of each request of the parity matrix.
 const ASK_DEADLINE: Duration = Duration::from_secs(10);
 
@@ -77,6 +79,29 @@ impl Link {
         .await?;
         match self.event(PATIENCE + ASK_DEADLINE * count as u32).await? {
             Event::Answers { answers } if answers.len() == count => Ok(answers),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Asks many in turn, with fresh nonces, and gives what their heads had in common.
+    pub async fn burst(
+        &mut self,
+        port: u16,
+        asks: Vec<Ask>,
+        count: u64,
+        seed: u64,
+    ) -> Result<Burst> {
+        let deadline_ms = ASK_DEADLINE.as_millis() as u64;
+        self.tell(&Command::Burst {
+            port,
+            deadline_ms,
+            asks,
+            count,
+            seed,
+        })
+        .await?;
+        match self.event(BURST_PATIENCE).await? {
+            Event::Burst { burst } => Ok(burst),
             other => Err(unexpected(&other)),
         }
     }

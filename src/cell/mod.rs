@@ -10,13 +10,13 @@ pub use stage::{Bench, Contest, Refusal, Stage, Trouble};
 
 use crate::agent::protocol::Event;
 use crate::error::Result;
-use crate::load::{self, Arrivals, Pace, Spec, clock};
-use crate::parity::{Exchange, matrix};
+use crate::load::{self, Arrivals, Kept, Pace, Spec, clock};
+use crate::parity::{Transcript, kept};
+use crate::plan::cell_seed;
 use crate::plan::spec::{Phases, Plan};
-use crate::plan::{Workload, cell_seed};
 use crate::record::hlog::{self, Hlog};
 use crate::record::samples::{Mark, Sample};
-use crate::record::schema::{Cell, CellKey, Load, Phase};
+use crate::record::schema::{Cell, CellKey, Dependency, Load, Phase};
 use crate::ui::Ui;
 
 /// How often memory is read at rest, and under load: what reads shares the generator's CPU.
@@ -39,8 +39,8 @@ pub struct Measured {
     pub hlog: Hlog,
     /// What was read of the target.
     pub samples: Vec<Sample>,
-    /// The parity transcripts.
-    pub exchanges: Vec<Exchange>,
+    /// What was asked and answered.
+    pub transcript: Transcript,
     /// The end of what the target wrote.
     pub log: Vec<u8>,
 }
@@ -67,37 +67,35 @@ pub async fn run(
         ui,
         phases: vec![],
         samples: vec![],
-        exchanges: vec![],
     };
     take.end_phase("ready", 0.0);
-    let measured = take
-        .all(contest.workload, contest.adapter.port, &plan.phases)
-        .await;
+    let measured = take.all(contest.adapter.port, &plan.phases).await;
     let log = take.stage.log().await;
     let Take {
-        stage,
+        mut stage,
         phases,
         samples,
-        exchanges,
         ..
     } = take;
     let (limits, start_ms) = (stage.limits.clone(), stage.start_ms);
+    let transcript = std::mem::take(&mut stage.transcript);
     stage.strike().await?;
-    let (load, hlog, target_ended) = match measured? {
+    let loaded = match measured? {
         Ok(measured) => measured,
         Err(reason) => {
             return Err(Trouble::Refused(Refusal {
                 reason,
-                exchanges,
+                transcript,
                 log: log?,
             }));
         }
     };
     let cell = Cell {
-        load,
+        load: loaded.load,
         key: key.clone(),
         arch: std::env::consts::ARCH.into(),
-        target_ended: target_ended.unwrap_or_default(),
+        target_ended: loaded.target_ended,
+        dependencies: loaded.dependencies,
         start_ms: Some(start_ms),
         image_mib: contest.image.size_bytes as f64 / (1024.0 * 1024.0),
         limits,
@@ -108,9 +106,9 @@ pub async fn run(
     };
     Ok(Measured {
         cell,
-        hlog,
+        hlog: loaded.hlog,
         samples,
-        exchanges,
+        transcript,
         log: log?,
     })
 }
@@ -126,21 +124,27 @@ struct Take<'a> {
     ui: &'a Ui,
     phases: Vec<Phase>,
     samples: Vec<Sample>,
-    exchanges: Vec<Exchange>,
 }
 
-/// A load's observed fields and clocks, and how the target ended if it did.
-type Loaded = (Load, Hlog, Option<String>);
+/// What a load gave.
+struct Loaded {
+    /// Its observed fields.
+    load: Load,
+    hlog: Hlog,
+    kept: Vec<Kept>,
+    dependencies: Vec<Dependency>,
+    /// How the target ended in it; empty if it did not.
+    target_ended: String,
+}
 
 impl Take<'_> {
     /// Every phase from parity to recovery; the inner error is the target's fault, in words.
     async fn all(
         &mut self,
-        workload: &Workload,
         port: u16,
         phases: &Phases,
     ) -> Result<std::result::Result<Loaded, String>> {
-        let variants = match self.prove("before", workload, port).await? {
+        let variants = match self.prove("before").await? {
             Ok(variants) => variants,
             Err(reason) => return Ok(Err(reason)),
         };
@@ -157,44 +161,48 @@ impl Take<'_> {
             connections: self.connections,
             timeout_ns: self.plan.timeout.0.as_nanos() as u64,
             spin_ns: SPIN.as_nanos() as u64,
+            keep: vec![],
             seed,
         };
         let warm_up = spec(phases.warm_up.seconds_at(self.rate_rps), self.seed ^ 1);
-        let load = spec(phases.load.get(), self.seed);
+        let mut load = spec(phases.load.get(), self.seed);
+        load.keep = kept::slots(load.slots(), self.seed);
 
         self.rest("baseline", phases.baseline.duration()).await?;
         self.drive("warm-up", &warm_up).await?;
         let settle_s = self.now_s();
         tokio::time::sleep(phases.settle.duration()).await;
         self.end_phase("settle", settle_s);
-        let (load, hlog) = self.drive("load", &load).await?;
-        if let Some(ended) = self.stage.ended().await? {
-            return Ok(Ok((load, hlog, Some(ended))));
+        let load_unix_s = clock::unix_s();
+        let mut loaded = self.drive("load", &load).await?;
+        if let Err(reason) = self.stage.keep(&loaded.kept, load_unix_s) {
+            return Ok(Err(reason));
         }
-        if let Err(reason) = self.prove("after", workload, port).await? {
+        if let Some(ended) = self.stage.ended().await? {
+            loaded.target_ended = ended;
+            return Ok(Ok(loaded));
+        }
+        if let Err(reason) = self.prove("after").await? {
+            return Ok(Err(reason));
+        }
+        // After the load: so many requests more would show in the baseline's memory.
+        if let Err(reason) = self.stage.burst(self.seed ^ 4).await? {
             return Ok(Err(reason));
         }
         self.rest("recovery", phases.recovery.duration()).await?;
-        Ok(Ok((load, hlog, None)))
+        Ok(Ok(loaded))
     }
 
     /// Asks the matrix; what the load can be verified with, or the first failure in words.
     async fn prove(
         &mut self,
         when: &str,
-        workload: &Workload,
-        port: u16,
     ) -> Result<std::result::Result<Vec<load::Variant>, String>> {
         let start_s = self.now_s();
         self.ui.now(&format!("parity {when} the load"));
         let seed = self.seed ^ if when == "before" { 2 } else { 3 };
-        let (rows, exchanges) = self.stage.prove(when, seed).await?;
+        let learned = self.stage.prove(when, seed).await?;
         self.end_phase(&format!("parity {when}"), start_s);
-        let learned = match first_failure(&exchanges) {
-            Some(failure) => Err(format!("parity {when} the load: {failure}")),
-            None => matrix::learn(workload, port, &rows, &exchanges),
-        };
-        self.exchanges.extend(exchanges);
         Ok(learned)
     }
 
@@ -216,12 +224,14 @@ impl Take<'_> {
     }
 
     /// A load, sampled from edge to edge.
-    async fn drive(&mut self, phase: &str, spec: &Spec) -> Result<(Load, Hlog)> {
+    async fn drive(&mut self, phase: &str, spec: &Spec) -> Result<Loaded> {
         self.ui.now(&format!(
             "{phase}: opening {} connections",
             spec.connections
         ));
         self.stage.link.arm(spec).await?;
+        // From here on they count for this load.
+        self.stage.dependencies().await?;
         let start_s = self.edge(phase, Mark::Start);
         self.stage
             .link
@@ -254,7 +264,15 @@ impl Take<'_> {
                     self.edge(phase, Mark::End);
                     self.end_phase(phase, start_s);
                 }
-                Event::Done { load, hlog } => return Ok((*load, hlog::read(&hlog)?)),
+                Event::Done { load, hlog, kept } => {
+                    return Ok(Loaded {
+                        load: *load,
+                        hlog: hlog::read(&hlog)?,
+                        kept,
+                        dependencies: self.stage.dependencies().await?,
+                        target_ended: String::new(),
+                    });
+                }
                 other => return Err(link::unexpected(&other)),
             }
         }
@@ -278,16 +296,4 @@ impl Take<'_> {
             end_s: self.now_s(),
         });
     }
-}
-
-/// The first row that is not as expected, in words.
-pub fn first_failure(exchanges: &[Exchange]) -> Option<String> {
-    let failed = exchanges
-        .iter()
-        .find(|exchange| !exchange.failures.is_empty())?;
-    let failure = &failed.failures[0];
-    Some(format!(
-        "row `{}`: expected {}, got {}",
-        failed.row, failure.expected, failure.got
-    ))
 }

@@ -5,14 +5,19 @@ use std::time::Duration;
 use super::link::Link;
 use crate::engine::{Container, Image, Network, Run, Spec};
 use crate::error::{Error, Result};
-use crate::parity::{Exchange, judge, matrix};
+use crate::load::{self, Kept, clock};
+use crate::parity::transcript::BURST;
+use crate::parity::{Answer, Ask, Exchange, Transcript, kept, matrix};
 use crate::plan::cpus::Allotment;
 use crate::plan::spec::PlannedLimits;
 use crate::plan::{Adapter, Workload};
 use crate::record::schema;
 use crate::sample::cgroup::Limit;
 use crate::sample::sampler::Sampler;
+use crate::upstream;
 
+/// So does a dependency that has not answered by then.
+const DEPENDENCY_PATIENCE: Duration = Duration::from_secs(10);
 /// The agent's own limits: far more than it needs.
 const AGENT_MEMORY_MIB: u64 = 2048;
 const AGENT_PIDS: u64 = 64;
@@ -50,7 +55,7 @@ pub struct Refusal {
     /// In words.
     pub reason: String,
     /// The transcript as far as it came.
-    pub exchanges: Vec<Exchange>,
+    pub transcript: Transcript,
     /// The end of what the target wrote.
     pub log: Vec<u8>,
 }
@@ -78,14 +83,33 @@ impl From<Error> for Trouble {
     }
 }
 
-/// Two containers, up and answering.
+/// A cell's containers.
+#[derive(Default)]
+struct Containers {
+    agent: Option<Container>,
+    dependencies: Vec<Container>,
+    target: Option<Container>,
+}
+
+impl Containers {
+    async fn remove(&self, run: &Run<'_>) -> Result<()> {
+        let rest = self.dependencies.iter().chain(&self.agent);
+        for container in self.target.iter().chain(rest) {
+            run.remove(container).await?;
+        }
+        Ok(())
+    }
+}
+
+/// A cell's containers, up and answering.
 pub struct Stage<'a> {
     bench: &'a Bench<'a>,
     contest: Contest<'a>,
     /// The line to the agent.
     pub link: Link,
-    agent: Container,
-    target: Container,
+    /// All that was asked so far.
+    pub transcript: Transcript,
+    containers: Containers,
     /// Reads the target from outside.
     pub sampler: Sampler,
     /// The target's limits as they are in force.
@@ -95,47 +119,57 @@ pub struct Stage<'a> {
 }
 
 impl<'a> Stage<'a> {
-    /// Starts both containers and waits for the target's first valid response; on trouble nothing is
+    /// Starts all containers and waits for the target's first valid response; on trouble nothing is
     /// left running. `lifetime` bounds the agent's life, should its runner and the engine die.
     pub async fn set(
         bench: &'a Bench<'a>,
         contest: Contest<'a>,
         lifetime: Duration,
     ) -> std::result::Result<Self, Trouble> {
-        let agent = bench.run.create(&agent_spec(bench)).await?;
-        let target = bench.run.create(&target_spec(bench, contest, &agent)).await;
-        let set = async {
-            let target = target.as_ref().map_err(Clone::clone)?;
-            Self::start(
-                bench,
-                contest,
-                &agent,
-                target,
-                lifetime + contest.adapter.ready_timeout.0,
-            )
-            .await
-        };
-        let set = set.await;
-        if set.is_err() {
-            if let Ok(target) = &target {
-                bench.run.remove(target).await?;
+        let lifetime = lifetime + contest.adapter.ready_timeout.0;
+        let mut containers = Containers::default();
+        match Self::start(bench, contest, &mut containers, lifetime).await {
+            Ok(stage) => Ok(Self {
+                containers,
+                ..stage
+            }),
+            Err(trouble) => {
+                containers.remove(bench.run).await?;
+                Err(trouble)
             }
-            bench.run.remove(&agent).await?;
         }
-        set
     }
 
+    /// Leaves in `containers` whatever was made, on trouble too.
     async fn start(
         bench: &'a Bench<'a>,
         contest: Contest<'a>,
-        agent: &Container,
-        target: &Container,
+        containers: &mut Containers,
         lifetime: Duration,
     ) -> std::result::Result<Self, Trouble> {
         let run = bench.run;
+        let agent = &*containers
+            .agent
+            .insert(run.create(&agent_spec(bench)).await?);
+        let needed = &contest.workload.dependencies;
+        for name in needed {
+            let spec = dependency_spec(bench, name, agent);
+            containers.dependencies.push(run.create(&spec).await?);
+        }
+        let target = run.create(&target_spec(bench, contest, agent)).await?;
+        let target = &*containers.target.insert(target);
         let attached = run.attach(agent).await?;
         run.start(agent).await?;
         let mut link = Link::greet(attached, &bench.digest, lifetime).await?;
+        for (name, dependency) in needed.iter().zip(&containers.dependencies) {
+            run.start(dependency).await?;
+            let answers = link
+                .await_target(upstream::PORT, upstream::FIGURES, DEPENDENCY_PATIENCE)
+                .await?;
+            if let Err(why) = answers {
+                return Err(Error::unexpected(format!("the dependency {name}: {why}")).into());
+            }
+        }
         if let Err(error) = run.start(target).await {
             return Err(error.at(format!("adapter {}", contest.adapter.name)).into());
         }
@@ -154,14 +188,12 @@ impl<'a> Stage<'a> {
         };
         let ready_unix_s = match answer {
             Ok(unix_s) => unix_s,
-            Err(why) => return Err(refused(run, target, &why, vec![]).await?),
+            Err(why) => return Err(refused(run, target, &why).await?),
         };
         let (started_unix_s, pid) = run.started(target).await?;
         let (_, agent_pid) = run.started(agent).await?;
         if pid == 0 {
-            return Err(
-                refused(run, target, "it ended right after its first answer", vec![]).await?,
-            );
+            return Err(refused(run, target, "it ended right after its first answer").await?);
         }
         let sampler = Sampler::new(pid, Some(agent_pid), contest.adapter.main_thread)?;
         if !sampler.target().is_of_container(&target.id) {
@@ -174,64 +206,113 @@ impl<'a> Stage<'a> {
             bench,
             contest,
             link,
-            agent: agent.clone(),
-            target: target.clone(),
+            transcript: Transcript::default(),
+            containers: Containers::default(),
             sampler,
             limits,
             start_ms: (ready_unix_s - started_unix_s) * 1e3,
         })
     }
 
-    /// Asks the whole matrix, with nonces from `seed`, and judges it.
+    /// Asks the whole matrix, with nonces from `seed`, and judges all that was asked so far. What the
+    /// load can be verified with comes back, or the first failure in words.
     pub async fn prove(
         &mut self,
         when: &str,
         seed: u64,
-    ) -> Result<(Vec<matrix::Row>, Vec<Exchange>)> {
-        let rows = matrix::rows(self.contest.workload, seed);
+    ) -> Result<std::result::Result<Vec<load::Variant>, String>> {
+        let Adapter {
+            port, dev_routes, ..
+        } = self.contest.adapter;
+        let rows = matrix::rows(self.contest.workload, dev_routes, seed);
         let asks = rows.iter().map(matrix::Row::ask).collect();
-        let answers = self.link.ask(self.contest.adapter.port, asks).await?;
+        let unix_s = clock::unix_s();
+        let answers = self.link.ask(*port, asks).await?;
         let exchanges = rows.iter().zip(answers).map(|(row, response)| Exchange {
             when: when.to_owned(),
             row: row.name.clone(),
+            unix_s,
             nonce: row.nonce.clone(),
             request: row.ask(),
-            failures: judge::judge(&row.filled, &response),
+            failures: vec![],
             response,
         });
-        let exchanges = exchanges.collect();
-        Ok((rows, exchanges))
+        let first = self.transcript.exchanges.len();
+        self.transcript.exchanges.extend(exchanges);
+        Ok(self.judge().and_then(|()| {
+            let exchanges = &self.transcript.exchanges[first..];
+            matrix::learn(self.contest.workload, *port, &rows, exchanges)
+        }))
+    }
+
+    /// Asks plain rows many times over, for what no response may have.
+    pub async fn burst(&mut self, seed: u64) -> Result<std::result::Result<(), String>> {
+        let variants = self.contest.workload.variants();
+        let asks = variants.iter().map(matrix::ask).collect();
+        let port = self.contest.adapter.port;
+        let burst = self.link.burst(port, asks, BURST, seed).await?;
+        self.transcript.burst = Some(burst);
+        Ok(self.judge())
+    }
+
+    /// Puts slots of the load that were kept into the transcript.
+    pub fn keep(&mut self, kept: &[Kept], unix_s: f64) -> std::result::Result<(), String> {
+        let exchanges = kept::exchanges(self.contest.workload, kept, unix_s);
+        self.transcript.exchanges.extend(exchanges);
+        self.judge()
+    }
+
+    fn judge(&mut self) -> std::result::Result<(), String> {
+        let dev_routes = &self.contest.adapter.dev_routes;
+        self.transcript.judge(self.contest.workload, dev_routes);
+        self.transcript.first_failure().map_or(Ok(()), Err)
+    }
+
+    /// What each dependency did since it was asked last.
+    pub async fn dependencies(&mut self) -> Result<Vec<schema::Dependency>> {
+        let mut figures = Vec::new();
+        for name in &self.contest.workload.dependencies {
+            let ask = Ask {
+                method: "GET".into(),
+                path: upstream::FIGURES.into(),
+                headers: vec![],
+                body: None,
+            };
+            let answer = self.link.ask(upstream::PORT, vec![ask]).await?.pop();
+            let answer = answer.unwrap_or_else(|| Answer::none("no answer"));
+            let read = serde_json::from_slice(&answer.body.0);
+            figures.push(read.map_err(|_| {
+                let got = format!("{} {}", answer.status, answer.error);
+                Error::unexpected(format!("the dependency {name} gave no figures: {got}"))
+            })?);
+        }
+        Ok(figures)
     }
 
     /// Whether the target has ended, and how, in words.
     pub async fn ended(&self) -> Result<Option<String>> {
-        Ok(self
-            .bench
-            .run
-            .ended(&self.target)
-            .await?
-            .map(|ended| ended.to_string()))
+        let ended = self.bench.run.ended(self.target()?).await?;
+        Ok(ended.map(|ended| ended.to_string()))
     }
 
     /// The end of what the target wrote.
     pub async fn log(&self) -> Result<Vec<u8>> {
-        self.bench.run.log(&self.target).await
+        self.bench.run.log(self.target()?).await
     }
 
-    /// Removes both containers.
+    fn target(&self) -> Result<&Container> {
+        let none = || Error::unexpected("a stage without a target");
+        self.containers.target.as_ref().ok_or_else(none)
+    }
+
+    /// Removes all containers.
     pub async fn strike(self) -> Result<()> {
         drop(self.link);
-        self.bench.run.remove(&self.target).await?;
-        self.bench.run.remove(&self.agent).await
+        self.containers.remove(self.bench.run).await
     }
 }
 
-async fn refused(
-    run: &Run<'_>,
-    target: &Container,
-    why: &str,
-    exchanges: Vec<Exchange>,
-) -> Result<Trouble> {
+async fn refused(run: &Run<'_>, target: &Container, why: &str) -> Result<Trouble> {
     let ended = run.ended(target).await?;
     let reason = match ended {
         Some(ended) => format!("{why}: {ended}"),
@@ -239,7 +320,7 @@ async fn refused(
     };
     Ok(Trouble::Refused(Refusal {
         reason,
-        exchanges,
+        transcript: Transcript::default(),
         log: run.log(target).await?,
     }))
 }
@@ -260,18 +341,34 @@ fn agent_spec(bench: &Bench) -> Spec {
     }
 }
 
+fn dependency_spec(bench: &Bench, name: &str, agent: &Container) -> Spec {
+    Spec {
+        role: "dependency",
+        // A dependency is a verb of this program, and runs from the same image.
+        arguments: vec![name.to_owned()],
+        network: Network::Of(agent.id.clone()),
+        stdin: false,
+        ..agent_spec(bench)
+    }
+}
+
 fn target_spec(bench: &Bench, contest: Contest, agent: &Container) -> Spec {
     let variant = contest.adapter.env.get(contest.label);
-    let env = variant
+    let mut env: Vec<(String, String)> = variant
         .into_iter()
         .flatten()
-        .map(|(name, value)| (name.clone(), value.clone()));
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    if !contest.workload.dependencies.is_empty() {
+        let url = format!("http://127.0.0.1:{}", upstream::PORT);
+        env.push(("UPSTREAM_URL".into(), url));
+    }
     Spec {
         image: contest.image.tag.clone(),
         role: "target",
         arguments: vec![],
         entrypoint: None,
-        env: env.collect(),
+        env,
         network: Network::Of(agent.id.clone()),
         cpus: bench.cpus.target.to_string(),
         cpu_quota: bench.limits.cpu_quota,

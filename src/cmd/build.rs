@@ -16,7 +16,7 @@ pub fn build(context: &Context, names: &[String]) -> Result<()> {
         let mut interrupts = Interrupts::listen()?;
         let engine = interrupts.unless(swept_engine()).await?;
         let mut images = Images::new(&engine, &kit.root, &context.ui);
-        let building = every(context, &mut images, &adapters);
+        let building = every(context, &kit, &mut images, &adapters);
         let failed = interrupts.unless(building).await?;
         if context.json {
             print_json(&images.done().collect::<Vec<_>>())?;
@@ -40,13 +40,14 @@ pub fn build(context: &Context, names: &[String]) -> Result<()> {
 /// Builds the agent's image and each adapter's; the names of those that could not be built.
 async fn every(
     context: &Context,
+    kit: &Kit,
     images: &mut Images<'_>,
     adapters: &[Adapter],
 ) -> Result<Vec<String>> {
     images.agent(&agent_binary()?).await?;
     let mut failed = Vec::new();
     for adapter in adapters {
-        match images.folder(&format!("adapters/{}", adapter.name)).await {
+        match images.adapter(&adapter.name, kit.data(adapter)?).await {
             Ok(_) => {}
             Err(error) if error.exit == Exit::Incomplete => {
                 context.ui.warn(&error.to_string());

@@ -1,6 +1,6 @@
 //! `check`: the parity matrix for each adapter, without load: what an adapter's author works with.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
@@ -13,6 +13,7 @@ use crate::cli;
 use crate::engine::Images;
 use crate::error::{Error, Exit, Result};
 use crate::parity::judge::Mismatch;
+use crate::parity::transcript::DATE_MOVES_S;
 use crate::plan::contender::Contender;
 use crate::plan::cpus::CpuAsk;
 use crate::plan::spec::PlannedLimits;
@@ -103,7 +104,8 @@ async fn one(
         rows,
         failures,
     };
-    let image = match images.folder(&format!("adapters/{}", adapter.name)).await {
+    let data = context.kit()?.data(adapter)?;
+    let image = match images.adapter(&adapter.name, data).await {
         Ok(image) => image,
         Err(error) if error.exit == Exit::Incomplete => {
             let failure = Failed {
@@ -126,18 +128,38 @@ async fn one(
         Err(Trouble::Refused(refusal)) => return Ok(checked(0, vec![not_ready(&refusal)])),
         Err(Trouble::Failed(error)) => return Err(error),
     };
-    let proof = stage.prove("before", 1).await;
+    let proven = prove(&mut stage).await;
+    let transcript = std::mem::take(&mut stage.transcript);
     stage.strike().await?;
-    let (_, exchanges) = proof?;
-    let failures = exchanges.iter().flat_map(|exchange| {
-        let failed = |failure: &Mismatch| Failed {
-            row: exchange.row.clone(),
-            expected: failure.expected.clone(),
-            got: failure.got.clone(),
-        };
-        exchange.failures.iter().map(failed)
-    });
-    Ok(checked(exchanges.len(), failures.collect()))
+    let failed = |(row, failure): (&str, &Mismatch)| Failed {
+        row: row.to_owned(),
+        expected: failure.expected.clone(),
+        got: failure.got.clone(),
+    };
+    let mut failures: Vec<Failed> = transcript.all_failures().map(failed).collect();
+    if let (Err(why), true) = (proven?, failures.is_empty()) {
+        failures.push(Failed {
+            row: "plain rows".into(),
+            expected: "bodies that differ by their nonces alone".into(),
+            got: why,
+        });
+    }
+    Ok(checked(transcript.exchanges.len(), failures))
+}
+
+/// The matrix twice, long enough apart for what must move, and what no response may have. The
+/// second half would only say the same of a target that fails in the first.
+async fn prove(stage: &mut Stage<'_>) -> Result<std::result::Result<(), String>> {
+    let start = Instant::now();
+    if let Err(why) = stage.prove("before", 1).await? {
+        return Ok(Err(why));
+    }
+    if let Err(why) = stage.burst(2).await? {
+        return Ok(Err(why));
+    }
+    let moved = Duration::from_secs_f64(DATE_MOVES_S);
+    tokio::time::sleep(moved.saturating_sub(start.elapsed())).await;
+    Ok(stage.prove("after", 3).await?.map(drop))
 }
 
 /// An adapter with one of its labels, or with none.

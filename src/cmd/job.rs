@@ -5,8 +5,6 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use serde_json::json;
-
 use super::documents::{Documents, environment, generator, image_list};
 use super::interrupts::Interrupts;
 use super::run::bench;
@@ -112,7 +110,7 @@ impl Job<'_> {
             .iter()
             .filter(|adapter| adapter.not_built.is_none())
         {
-            match images.folder(&format!("adapters/{}", adapter.name)).await {
+            match images.adapter(&adapter.name, self.kit.data(adapter)?).await {
                 Ok(image) => {
                     built.insert(adapter.name.clone(), image);
                 }
@@ -313,13 +311,13 @@ fn put(archive: &Archive, index: usize, measured: Measured) -> Result<Cell> {
         cell,
         hlog,
         samples,
-        exchanges,
+        transcript,
         log,
     } = measured;
     let evidence = Evidence {
         hlog: &hlog,
         samples: &samples,
-        parity: &json!(exchanges),
+        parity: &transcript,
         target_log: &log,
     };
     archive.put_cell(index as u32 + 1, cell, &evidence)

@@ -66,6 +66,7 @@ pub fn load(context: &Context, asked: &cli::Load) -> Result<()> {
     let Measured {
         load: mut figures,
         hlog,
+        ..
     } = drive(context, "load", spec, &live)?;
     derive::load(&mut figures, &hlog.clocks());
     if let Some(path) = &asked.hlog {
@@ -205,6 +206,7 @@ fn spec(asked: &cli::Load) -> Result<Spec> {
         threads: asked.threads,
         timeout_ns: nanoseconds(asked.timeout.0),
         spin_ns: nanoseconds(asked.spin.0),
+        keep: vec![],
         seed: asked.seed,
     })
 }

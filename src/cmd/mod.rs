@@ -53,6 +53,7 @@ pub fn dispatch(cli: Cli) -> Result<()> {
         Verb::Report(report) => report::report(&context, &report),
         Verb::Clean { dry_run } => clean::clean(&context, dry_run),
         Verb::Agent => crate::agent::serve(),
+        Verb::Upstream => crate::upstream::serve(),
     }
 }
 

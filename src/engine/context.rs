@@ -54,6 +54,25 @@ impl Context {
         Ok(Self { files })
     }
 
+    /// Adds files that come from elsewhere. What the folder holds itself may not be among them.
+    pub fn add(&mut self, files: Vec<(String, Vec<u8>)>) -> Result<()> {
+        for (path, bytes) in files {
+            if self.files.iter().any(|file| file.path == path) {
+                return Err(Error::usage(format!(
+                    "{path} is in the folder, and the kit puts the workload's own there"
+                ))
+                .next("remove it from the folder: every adapter is built with the same data"));
+            }
+            self.files.push(File {
+                path,
+                executable: false,
+                bytes,
+            });
+        }
+        self.files.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(())
+    }
+
     /// A file's text.
     pub fn text(&self, path: &str) -> Option<&str> {
         let file = self.files.iter().find(|file| file.path == path)?;

@@ -29,6 +29,9 @@ const LAST_LINES: usize = 20;
 /// The script that makes the base where no registry answers.
 const ROOTFS: &str = "rootfs.sh";
 
+/// Files by their path in a build context.
+type Files = Vec<(String, Vec<u8>)>;
+
 /// An image that is ready.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Image {
@@ -61,13 +64,13 @@ impl<'a> Images<'a> {
         }
     }
 
-    /// The image of `docker/NAME` or `adapters/NAME`, built if its inputs changed, after those that
-    /// it starts from. Exit 4 with the last lines of its output if it cannot be built.
-    pub async fn folder(&mut self, source: &str) -> Result<Image> {
-        Box::pin(self.folder_below(source, &mut Vec::new())).await
+    /// The image of `adapters/NAME` with its workloads' data, built if its inputs changed, after those
+    /// that it starts from. Exit 4 with the last lines of its output if it cannot be built.
+    pub async fn adapter(&mut self, name: &str, data: Files) -> Result<Image> {
+        Box::pin(self.folder(&format!("adapters/{name}"), data, &mut Vec::new())).await
     }
 
-    async fn folder_below(&mut self, source: &str, path: &mut Vec<String>) -> Result<Image> {
+    async fn folder(&mut self, source: &str, data: Files, path: &mut Vec<String>) -> Result<Image> {
         if let Some(image) = self.done.get(source) {
             return Ok(image.clone());
         }
@@ -78,6 +81,7 @@ impl<'a> Images<'a> {
             )));
         }
         let mut context = Context::read(&self.root.join(source))?;
+        context.add(data)?;
         if context.text(ROOTFS).is_some() && context.text("Dockerfile").is_none() {
             let image = self.current_or(source, &context, async |images, tag| {
                 images.make_base(source, tag).await
@@ -92,7 +96,8 @@ impl<'a> Images<'a> {
         path.push(source.to_owned());
         let mut tags = BTreeMap::new();
         for parent in parents(&dockerfile) {
-            let image = Box::pin(self.folder_below(&format!("docker/{parent}"), path)).await?;
+            let source = format!("docker/{parent}");
+            let image = Box::pin(self.folder(&source, vec![], path)).await?;
             tags.insert(parent, image.tag);
         }
         path.pop();

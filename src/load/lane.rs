@@ -51,6 +51,8 @@ pub struct Job {
     pub sent_ns: u64,
     /// Which request it carries.
     pub variant: usize,
+    /// Where its whole response is kept, if it is.
+    pub kept: Option<usize>,
     /// Its nonce, as digits.
     pub nonce: [u8; NONCE_LEN],
     /// How much of the body has come.

@@ -10,6 +10,7 @@ pub mod backlog;
 pub mod clock;
 pub mod driver;
 pub mod http1;
+pub mod keep;
 pub mod lane;
 pub mod live;
 pub mod mask;
@@ -23,6 +24,7 @@ pub mod tally;
 pub mod template;
 
 pub use driver::Driver;
+pub use keep::Kept;
 pub use live::{Live, Progress};
 pub use mask::Slice;
 pub use pacer::Pacer;
@@ -51,6 +53,8 @@ pub struct Measured {
     pub load: Load,
     /// All clocks.
     pub hlog: Hlog,
+    /// The responses that were to be kept, of the slots that completed.
+    pub kept: Vec<Kept>,
 }
 
 /// Gets a load ready and opens its connections.
@@ -76,7 +80,11 @@ impl Armed {
         let offsets = clock::Offsets::read();
         let throttled = Throttled::read();
         let start_unix_s = clock::unix_s() + (epoch_ns as f64 - clock::now_ns() as f64) / 1e9;
-        let (tally, cpu_ns) = drive(self.drivers, epoch_ns)?;
+        let Driven {
+            tally,
+            kept,
+            cpu_ns,
+        } = drive(self.drivers, epoch_ns)?;
 
         let faults = [clock_stepped(offsets), throttled.since()];
         let (connections_opened, connect_us) = tally.connect_figures();
@@ -108,6 +116,7 @@ impl Armed {
         Ok(Measured {
             load,
             hlog: tally.into_hlog(start_unix_s),
+            kept,
         })
     }
 }
@@ -149,31 +158,44 @@ impl Throttled {
     }
 }
 
-/// Runs each driver on a thread of its own; their counts together, and the CPU time that they took.
-fn drive(drivers: Vec<Driver>, epoch_ns: u64) -> io::Result<(Tally, u64)> {
+/// What threads came to together.
+struct Driven {
+    tally: Tally,
+    kept: Vec<Kept>,
+    cpu_ns: u64,
+}
+
+/// Runs each driver on a thread of its own.
+fn drive(drivers: Vec<Driver>, epoch_ns: u64) -> io::Result<Driven> {
     let work = |driver: Driver| {
         clock::sharpen_timers();
-        let tally = driver.run(epoch_ns)?;
-        Ok((tally, clock::thread_cpu_ns()))
+        let (tally, kept) = driver.run(epoch_ns)?;
+        let cpu_ns = clock::thread_cpu_ns();
+        Ok(Driven {
+            tally,
+            kept,
+            cpu_ns,
+        })
     };
     std::thread::scope(|scope| {
         let threads: Vec<_> = drivers
             .into_iter()
             .map(|driver| scope.spawn(move || work(driver)))
             .collect();
-        let mut sum: Option<(Tally, u64)> = None;
+        let mut sum: Option<Driven> = None;
         for thread in threads {
-            let ended: io::Result<_> = thread
+            let ended: io::Result<Driven> = thread
                 .join()
                 .map_err(|_| io::Error::other("a load thread panicked"))?;
-            let (tally, cpu_ns) = ended?;
-            sum = Some(match sum {
-                None => (tally, cpu_ns),
-                Some((mut all, all_cpu_ns)) => {
-                    all.merge(tally);
-                    (all, all_cpu_ns + cpu_ns)
+            let part = ended?;
+            match &mut sum {
+                None => sum = Some(part),
+                Some(all) => {
+                    all.tally.merge(part.tally);
+                    all.kept.extend(part.kept);
+                    all.cpu_ns += part.cpu_ns;
                 }
-            });
+            }
         }
         sum.ok_or_else(|| io::Error::other("a load without threads"))
     })

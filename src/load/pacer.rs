@@ -204,6 +204,11 @@ impl Pacer {
         self.masked
     }
 
+    /// Which of the slots are its own.
+    pub fn share(&self) -> Share {
+        self.share
+    }
+
     /// How many slices it has.
     pub fn slices(&self) -> usize {
         self.mask.slices().len()

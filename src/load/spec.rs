@@ -65,6 +65,9 @@ pub struct Spec {
     pub timeout_ns: u64,
     /// How long the loop spins before a slot and after a send, instead of sleeping.
     pub spin_ns: u64,
+    /// Slots whose whole response is kept, in ascending order.
+    #[serde(default)]
+    pub keep: Vec<u64>,
     /// Seed of the order of the variants, of the nonces and of Poisson arrivals.
     pub seed: u64,
 }

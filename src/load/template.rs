@@ -83,7 +83,8 @@ impl Template {
     }
 }
 
-mod base64_bytes {
+/// Bytes as text in JSON.
+pub(super) mod base64_bytes {
     use base64::Engine;
     use base64::engine::general_purpose::STANDARD;
     use serde::{Deserialize, Deserializer, Serializer};

@@ -1,14 +1,19 @@
 //! Asks the matrix's requests, one after the other, with reqwest: a client that is not the load's
 //! own, so that a mistake in one is seen by the other.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use futures_util::{StreamExt, stream};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
 
-use super::exchange::{Answer, Ask, Body};
+use super::exchange::{Answer, Ask, Body, Burst, Heads};
 use crate::load::request::{USER_AGENT, common_headers};
+use crate::load::schedule::{nonce, nonce_digits};
 
+/// Connections of a burst: a target that waits for another service would take long over one.
+const AT_ONCE: usize = 16;
 /// A longer body is cut off and said to be so: nothing that a target sends fills the memory.
 const BODY_MAX: usize = 4 * 1024 * 1024;
 
@@ -43,6 +48,41 @@ impl Client {
             Ok(Ok(answer)) => answer,
             Ok(Err(error)) => Answer::none(error),
             Err(_) => Answer::none(format!("no whole response within {:?}", self.deadline)),
+        }
+    }
+
+    /// Asks `count` times, the asks in turn and each time with a fresh nonce, over a few connections
+    /// that are kept alive.
+    pub async fn burst(&self, asks: &[Ask], count: u64, seed: u64) -> Burst {
+        let mut heads: BTreeMap<(usize, u16, Vec<String>), u64> = BTreeMap::new();
+        let answers = (0..count).map(|k| {
+            let variant = (k % asks.len().max(1) as u64) as usize;
+            let ask = asks[variant].with_nonce(&nonce_digits(nonce(seed, k)));
+            async move { (variant, self.ask(&ask).await) }
+        });
+        let mut answers = stream::iter(answers).buffer_unordered(AT_ONCE);
+        while let Some((variant, answer)) = answers.next().await {
+            let names: BTreeSet<String> =
+                answer.headers.into_iter().map(|(name, _)| name).collect();
+            let status = if answer.error.is_empty() {
+                answer.status
+            } else {
+                0
+            };
+            let names = names.into_iter().collect();
+            *heads.entry((variant, status, names)).or_default() += 1;
+        }
+        let heads = heads
+            .into_iter()
+            .map(|((variant, status, names), count)| Heads {
+                variant,
+                status,
+                names,
+                count,
+            });
+        Burst {
+            asked: count,
+            heads: heads.collect(),
         }
     }
 

@@ -5,6 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::judge::Mismatch;
+use crate::plan::workload::NONCE;
 
 /// A request of the matrix, ready to be sent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,6 +19,22 @@ pub struct Ask {
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Option<String>,
+}
+
+impl Ask {
+    /// The same with every `{nonce}` replaced.
+    pub fn with_nonce(&self, digits: &[u8]) -> Self {
+        let nonce = String::from_utf8_lossy(digits);
+        let fill = |text: &str| text.replace(NONCE, &nonce);
+        Self {
+            method: self.method.clone(),
+            path: fill(&self.path),
+            headers: (self.headers.iter())
+                .map(|(name, value)| (name.clone(), fill(value)))
+                .collect(),
+            body: self.body.as_deref().map(fill),
+        }
+    }
 }
 
 /// What came back.
@@ -89,10 +106,12 @@ impl<'de> Deserialize<'de> for Body {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Exchange {
-    /// `before` or `after` the load.
+    /// `before` or `after` the load; `during` for a slot of the load that was kept whole.
     pub when: String,
     /// The row's name.
     pub row: String,
+    /// When it was asked, in seconds since 1970: what must move has had time to.
+    pub unix_s: f64,
     /// The nonce that was put into it.
     pub nonce: String,
     /// What was sent.
@@ -101,6 +120,30 @@ pub struct Exchange {
     pub response: Answer,
     /// What was not as expected.
     pub failures: Vec<Mismatch>,
+}
+
+/// Responses whose bodies are not kept: of many, only what their heads had in common.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Burst {
+    /// How many plain rows were asked.
+    pub asked: u64,
+    /// Each row's responses by status and header names.
+    pub heads: Vec<Heads>,
+}
+
+/// So many responses with the same status and header names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Heads {
+    /// Which variant of the load was asked.
+    pub variant: usize,
+    /// The status; 0 where there was no response.
+    pub status: u16,
+    /// Sorted, each once.
+    pub names: Vec<String>,
+    /// How many.
+    pub count: u64,
 }
 
 #[cfg(test)]

@@ -67,7 +67,8 @@ pub fn judge(row: &Variant, answer: &Answer) -> Vec<Mismatch> {
     wrong
 }
 
-fn mismatch(expected: &str, got: &str) -> Mismatch {
+/// Cut to what can be shown.
+pub(super) fn mismatch(expected: &str, got: &str) -> Mismatch {
     let cut = |text: &str| match text.char_indices().nth(SHOWN) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text.to_owned(),

@@ -4,7 +4,8 @@ use super::exchange::{Ask, Exchange};
 use crate::load::request::{bytes, is_idempotent};
 use crate::load::schedule::{nonce, nonce_digits};
 use crate::load::{self, Template};
-use crate::plan::workload::{Variant, Workload};
+use crate::plan::expect::Expect;
+use crate::plan::workload::{Headers, Variant, Workload};
 
 /// A row with its nonce filled in.
 pub struct Row {
@@ -21,30 +22,52 @@ pub struct Row {
 impl Row {
     /// As it is sent.
     pub fn ask(&self) -> Ask {
-        let Variant {
-            method,
-            path,
-            headers,
-            body,
-            ..
-        } = &self.filled;
-        Ask {
-            method: method.clone(),
-            path: path.clone(),
-            headers: headers.0.clone(),
-            body: body.clone(),
-        }
+        ask(&self.filled)
     }
+}
+
+/// A row as it is sent.
+pub fn ask(row: &Variant) -> Ask {
+    let Variant {
+        method,
+        path,
+        headers,
+        body,
+        ..
+    } = row;
+    Ask {
+        method: method.clone(),
+        path: path.clone(),
+        headers: headers.0.clone(),
+        body: body.clone(),
+    }
+}
+
+/// Every row once: the workload's, and for each of the adapter's `dev_routes` one that no
+/// development instrument answers.
+pub fn all(workload: &Workload, dev_routes: &[String]) -> Vec<Variant> {
+    let mut rows = workload.parity_rows();
+    rows.extend(dev_routes.iter().map(|path| Variant {
+        request: 0,
+        name: format!("development instrument {path}"),
+        method: "GET".into(),
+        path: path.clone(),
+        headers: Headers::default(),
+        body: None,
+        expect: Expect::status(404),
+        weight: 1,
+    }));
+    rows
 }
 
 /// How often each variant of the load is asked: twice, so that what a nonce changes is known.
 const PROOFS: usize = 2;
 
 /// The whole matrix in its order, every row with fresh nonces from `seed`.
-pub fn rows(workload: &Workload, seed: u64) -> Vec<Row> {
+pub fn rows(workload: &Workload, dev_routes: &[String], seed: u64) -> Vec<Row> {
     let variants = workload.variants().len();
     let mut rows = Vec::new();
-    for (index, row) in workload.parity_rows().into_iter().enumerate() {
+    for (index, row) in all(workload, dev_routes).into_iter().enumerate() {
         let variant = (index < variants).then_some(index);
         for _ in 0..if variant.is_some() { PROOFS } else { 1 } {
             let digits = nonce_digits(nonce(seed, rows.len() as u64));

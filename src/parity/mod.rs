@@ -3,9 +3,15 @@
 //! `matrix` says what is asked, `client` asks it (inside the cell), `judge` compares; all but the
 //! client are pure, so that an archive's transcript can be judged again without a network.
 
+pub mod archived;
 pub mod client;
 pub mod exchange;
 pub mod judge;
+pub mod kept;
 pub mod matrix;
+#[cfg(test)]
+mod tests;
+pub mod transcript;
 
-pub use exchange::{Answer, Ask, Exchange};
+pub use exchange::{Answer, Ask, Burst, Exchange};
+pub use transcript::Transcript;

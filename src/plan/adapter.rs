@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::names;
+use super::request::check_path;
 use super::span::Span;
 use super::yaml::{Source, Wrong, at};
 use crate::error::{Error, Result};
@@ -44,6 +45,9 @@ pub struct Adapter {
     /// Labelled variants of its environment: label -> variable -> value.
     #[serde(default)]
     pub env: BTreeMap<String, BTreeMap<String, String>>,
+    /// Paths of its framework's development instruments (debug pages, profilers): none may answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dev_routes: Vec<String>,
     /// The project's page.
     #[serde(default)]
     pub homepage: Option<String>,
@@ -119,6 +123,9 @@ impl Adapter {
         if self.ready_timeout.0.is_zero() {
             let what = "a ready_timeout of 0: expected one like 60s";
             return Err(Wrong::new(at!["ready_timeout"], what));
+        }
+        for (index, route) in self.dev_routes.iter().enumerate() {
+            check_path(route).map_err(|what| Wrong::new(at!["dev_routes", index], what))?;
         }
         self.check_workloads(known)?;
         self.check_env()?;
@@ -245,6 +252,11 @@ homepage: https://expressjs.com
                 "7:17: workload `ok` is listed twice",
             ),
             ("[ok, hello]", "[]", "7:12: no workload"),
+            (
+                "homepage:",
+                "dev_routes: [debug]\nhomepage:",
+                "11:14: `debug` is not a path",
+            ),
             ("title: Express", "title: ''", "1:8: `title` is empty"),
             ("version: 5.3.0", "version: ''", "3:37: `version` is empty"),
             ("slow:", "Slow:", "10:9: `Slow` is not a name"),

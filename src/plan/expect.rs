@@ -26,6 +26,23 @@ pub struct Expect {
         deserialize_with = "even_null"
     )]
     pub json: Option<serde_json::Value>,
+    /// A file below the workload's folder that holds `json`, for what depends on the parameters;
+    /// filled in by [`super::Workload::parse`], and gone from a variant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub json_file: Option<String>,
+}
+
+impl Expect {
+    /// Nothing but a status.
+    pub fn status(status: u16) -> Self {
+        Self {
+            status: Statuses(vec![status]),
+            headers: BTreeMap::new(),
+            body: None,
+            json: None,
+            json_file: None,
+        }
+    }
 }
 
 /// `json: null` expects the body `null`; it is not the same as no expectation.
@@ -101,7 +118,8 @@ impl<'de> Deserialize<'de> for Statuses {
 }
 
 /// What a header must be. In YAML: the words `absent` and `present`, a pattern as
-/// `{like: "nonce-*"}` where `*` is any run of characters, or else the value itself.
+/// `{like: "nonce-*"}` where `*` is any run of characters and `#` a hexadecimal digit, or else the
+/// value itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HeaderRule {
     /// It must not be there.
@@ -112,8 +130,13 @@ pub enum HeaderRule {
     /// compared by its media type alone, in any case: `text/plain` holds for
     /// `text/plain; charset=utf-8`.
     Is(String),
-    /// It must match: `*` is any run of characters, everything else is itself.
-    Like(String),
+    /// It must match.
+    Like {
+        /// `*` is any run of characters, `#` a hexadecimal digit (lowercase), everything else itself.
+        pattern: String,
+        /// Whether no two responses may have the same.
+        differs: bool,
+    },
 }
 
 impl HeaderRule {
@@ -123,7 +146,7 @@ impl HeaderRule {
             (Self::Absent, got) => got.is_none(),
             (_, None) => false,
             (Self::Present, Some(_)) => true,
-            (Self::Like(pattern), Some(got)) => like(pattern, got),
+            (Self::Like { pattern, .. }, Some(got)) => like(pattern.as_bytes(), got.as_bytes()),
             (Self::Is(wanted), Some(got)) if name == "content-type" && !wanted.contains(';') => {
                 let media_type = got.split(';').next().unwrap_or_default().trim();
                 media_type.eq_ignore_ascii_case(wanted.trim())
@@ -136,38 +159,50 @@ impl HeaderRule {
     pub(super) fn text(&self) -> &str {
         match self {
             Self::Absent | Self::Present => "",
-            Self::Is(text) | Self::Like(text) => text,
+            Self::Is(text) | Self::Like { pattern: text, .. } => text,
         }
+    }
+
+    /// Whether no two responses may have the same value.
+    pub fn differs(&self) -> bool {
+        matches!(self, Self::Like { differs: true, .. })
     }
 
     /// The same rule with another text.
     pub(super) fn map(&self, change: impl Fn(&str) -> String) -> Self {
         match self {
             Self::Is(text) => Self::Is(change(text)),
-            Self::Like(text) => Self::Like(change(text)),
+            Self::Like { pattern, differs } => Self::Like {
+                pattern: change(pattern),
+                differs: *differs,
+            },
             other => other.clone(),
         }
     }
 }
 
-/// Whether `*` in the pattern can stand for what makes the text: first piece at the start, last one at
-/// the end, the others in their order in between.
-fn like(pattern: &str, text: &str) -> bool {
-    let Some((first, rest)) = pattern.split_once('*') else {
-        return pattern == text;
-    };
-    let Some(mut text) = text.strip_prefix(first) else {
-        return false;
-    };
-    let mut pieces: Vec<&str> = rest.split('*').collect();
-    let last = pieces.pop().unwrap_or_default();
-    for piece in pieces {
-        match text.find(piece) {
-            Some(at) => text = &text[at + piece.len()..],
-            None => return false,
+/// Whether the text matches; where it does not, the last `*` seen takes one more character.
+fn like(pattern: &[u8], text: &[u8]) -> bool {
+    let (mut p, mut t) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while t < text.len() {
+        match pattern.get(p) {
+            Some(b'*') => {
+                star = Some((p, t));
+                p += 1;
+            }
+            Some(b'#') if matches!(text[t], b'0'..=b'9' | b'a'..=b'f') => (p, t) = (p + 1, t + 1),
+            Some(literal) if *literal != b'#' && *literal == text[t] => (p, t) = (p + 1, t + 1),
+            _ => match star {
+                Some((at, taken)) => {
+                    star = Some((at, taken + 1));
+                    (p, t) = (at + 1, taken + 1);
+                }
+                None => return false,
+            },
         }
     }
-    text.ends_with(last)
+    pattern[p..].iter().all(|rest| *rest == b'*')
 }
 
 impl fmt::Display for HeaderRule {
@@ -176,7 +211,14 @@ impl fmt::Display for HeaderRule {
             Self::Absent => f.write_str("absent"),
             Self::Present => f.write_str("present"),
             Self::Is(text) => f.write_str(text),
-            Self::Like(pattern) => write!(f, "like {pattern}"),
+            Self::Like { pattern, differs } => {
+                let unlike = if *differs {
+                    ", another in every response"
+                } else {
+                    ""
+                };
+                write!(f, "like {pattern}{unlike}")
+            }
         }
     }
 }
@@ -184,9 +226,12 @@ impl fmt::Display for HeaderRule {
 impl Serialize for HeaderRule {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Like(pattern) => {
-                let mut map = to.serialize_map(Some(1))?;
+            Self::Like { pattern, differs } => {
+                let mut map = to.serialize_map(None)?;
                 map.serialize_entry("like", pattern)?;
+                if *differs {
+                    map.serialize_entry("differs", differs)?;
+                }
                 map.end()
             }
             other => to.collect_str(other),
@@ -217,14 +262,17 @@ impl<'de> Deserialize<'de> for HeaderRule {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<HeaderRule, A::Error> {
-                let rule = match map.next_key::<String>()?.as_deref() {
-                    Some("like") => HeaderRule::Like(map.next_value()?),
-                    Some(other) => return Err(A::Error::unknown_field(other, &["like"])),
-                    None => return Err(A::Error::missing_field("like")),
-                };
-                match map.next_key::<String>()? {
-                    Some(other) => Err(A::Error::unknown_field(&other, &["like"])),
-                    None => Ok(rule),
+                let (mut like, mut differs) = (None, false);
+                while let Some(key) = map.next_key::<String>()? {
+                    match key.as_str() {
+                        "like" => like = Some(map.next_value()?),
+                        "differs" => differs = map.next_value()?,
+                        other => return Err(A::Error::unknown_field(other, &["like", "differs"])),
+                    }
+                }
+                match like {
+                    Some(pattern) => Ok(HeaderRule::Like { pattern, differs }),
+                    None => Err(A::Error::missing_field("like")),
                 }
             }
         }
@@ -276,6 +324,11 @@ mod tests {
             ("{like: 'a*a'}", "x", Some("a"), false),
             ("{like: 'a'}", "x", Some("ab"), false),
             ("{like: '*'}", "x", None, false),
+            ("{like: '##-*'}", "x", Some("0f-"), true),
+            ("{like: '##-*'}", "x", Some("0F-"), false),
+            ("{like: '*-##'}", "x", Some("a-b-0f"), true),
+            ("{like: '*-##'}", "x", Some("a-b-0"), false),
+            ("{like: '#'}", "x", Some("#"), false),
         ];
         for (yaml, name, got, holds) in table {
             assert_eq!(rule(yaml).holds(name, got), holds, "{yaml} {name} {got:?}");
@@ -284,7 +337,7 @@ mod tests {
 
     #[test]
     fn expectations_survive_yaml_and_json() {
-        let yaml = "{status: [404, 405], headers: {a: absent, b: present, c: x, d: {like: 'y*'}}, json: null}";
+        let yaml = "{status: [404, 405], headers: {a: absent, b: present, c: x, d: {like: 'y*'}, e: {like: '#', differs: true}}, json: null}";
         let expect: Expect = serde_yaml::from_str(yaml).unwrap();
         assert_eq!(expect.json, Some(serde_json::Value::Null));
         assert_eq!(expect.status.to_string(), "404 or 405");
@@ -308,6 +361,7 @@ mod tests {
             "{status: 200, headers: {a: {unlike: x}}}",
             "{status: 200, headers: {a: {}}}",
             "{status: 200, headers: {a: {like: x, b: y}}}",
+            "{status: 200, headers: {a: {differs: true}}}",
             "{status: 200, text: ok}",
         ] {
             assert!(serde_yaml::from_str::<Expect>(bad).is_err(), "{bad}");

@@ -83,7 +83,8 @@ impl Kit {
     pub fn workload(&self, name: &str) -> Result<Workload> {
         let known = || self.workload_names();
         let source = self.source("workload", name, self.workload_file(name), known)?;
-        Workload::parse(name, &source)
+        let folder = self.root.join("workloads").join(name);
+        Workload::parse(name, &source, &|path| read(&folder.join(path)))
     }
 
     /// Every workload, in the order of their names.

@@ -6,6 +6,7 @@ mod check;
 pub mod contender;
 pub mod cpus;
 pub mod expect;
+pub mod expected;
 pub mod kit;
 pub mod matrix;
 mod names;
@@ -15,6 +16,7 @@ pub mod sources;
 pub mod span;
 pub mod spec;
 mod template;
+mod variant;
 pub mod workload;
 pub mod yaml;
 

@@ -12,6 +12,9 @@ use super::template::{NONCE, is_placeholder, json_texts, placeholders};
 use super::yaml::{Step, Wrong, at};
 use crate::error::Result;
 
+/// The longest body that is sent.
+const MOST_BODY: usize = 1 << 20;
+
 /// The greatest weight of a request.
 const MOST_WEIGHT: u32 = 1000;
 
@@ -35,6 +38,9 @@ pub struct Request {
     /// The body.
     #[serde(default)]
     pub body: Option<String>,
+    /// How often the body is sent over, one after the other: for bodies too long to be written down.
+    #[serde(default = "once", skip_serializing_if = "is_once")]
+    pub body_repeat: usize,
     /// Placeholder -> the values that it takes.
     #[serde(default)]
     pub parameters: BTreeMap<String, Vec<String>>,
@@ -44,6 +50,14 @@ pub struct Request {
 
 fn one() -> u32 {
     1
+}
+
+fn once() -> usize {
+    1
+}
+
+fn is_once(times: &usize) -> bool {
+    *times == 1
 }
 
 fn get() -> String {
@@ -115,6 +129,9 @@ impl Request {
         if let Some(body) = &self.expect.body {
             texts.push((at!["expect", "body"], body));
         }
+        if let Some(file) = &self.expect.json_file {
+            texts.push((at!["expect", "json_file"], file));
+        }
         if let Some(json) = &self.expect.json {
             json_texts(json, &at!["expect", "json"], &mut texts);
         }
@@ -134,6 +151,16 @@ impl Request {
         if !METHODS.contains(&self.method.as_str()) {
             let what = format!("method `{}` is none of {}", self.method, METHODS.join(", "));
             return Err(Wrong::new(at!["method"], what));
+        }
+        let long = self.body.as_deref().unwrap_or_default().len();
+        if self.body_repeat != 1
+            && !(1..=MOST_BODY).contains(&(long.saturating_mul(self.body_repeat)))
+        {
+            let what = format!(
+                "body_repeat {}: expected a body of 1 to {MOST_BODY} bytes in all",
+                self.body_repeat
+            );
+            return Err(Wrong::new(at!["body_repeat"], what));
         }
         self.check_parameters()?;
         self.check_placeholders()?;
@@ -237,16 +264,29 @@ impl Request {
     }
 
     fn check_expect(&self) -> Result<(), Wrong> {
-        let Expect { body, json, .. } = &self.expect;
-        let path = at!["expect", if body.is_some() { "body" } else { "json" }];
-        if body.is_some() && json.is_some() {
-            let what = "`body` and `json` are both expected: keep one of them";
+        let Expect {
+            body,
+            json,
+            json_file,
+            ..
+        } = &self.expect;
+        let expected: Vec<&str> = [
+            ("body", body.is_some()),
+            ("json", json.is_some()),
+            ("json_file", json_file.is_some()),
+        ]
+        .into_iter()
+        .filter_map(|(key, is)| is.then_some(key))
+        .collect();
+        let path = at!["expect", *expected.first().unwrap_or(&"status")];
+        if let [first, second, ..] = expected[..] {
+            let what = format!("`{first}` and `{second}` are both expected: keep one of them");
             return Err(Wrong::new(path, what));
         }
         let bodiless = self.method == "HEAD"
             || self.expect.status.contains(204)
             || self.expect.status.contains(304);
-        if bodiless && (body.is_some() || json.is_some()) {
+        if bodiless && !expected.is_empty() {
             let what = "a response to HEAD, and one with 204 or 304, has no body to expect";
             return Err(Wrong::new(path, what));
         }

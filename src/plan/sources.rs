@@ -5,7 +5,7 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use super::{Kit, Plan};
+use super::{Adapter, Kit, Plan};
 use crate::error::{Error, Result};
 use crate::record::sums::hex;
 
@@ -33,6 +33,25 @@ impl Kit {
         let mut files = Vec::new();
         for folder in folders {
             walk(&self.root, &folder, &mut files)?;
+        }
+        files.sort();
+        Ok(files)
+    }
+
+    /// The data that an adapter's workloads share, by its path in the adapter's build context:
+    /// `workloads/NAME/data/x` is `data/NAME/x` there, so that every adapter serves the same bytes.
+    pub fn data(&self, adapter: &Adapter) -> Result<Files> {
+        let mut files = Vec::new();
+        for name in &adapter.workloads {
+            let folder = format!("workloads/{name}/data");
+            if self.root.join(&folder).is_dir() {
+                let mut own = Vec::new();
+                walk(&self.root, &folder, &mut own)?;
+                let moved = |(path, bytes): (String, Vec<u8>)| {
+                    (format!("data/{name}{}", &path[folder.len()..]), bytes)
+                };
+                files.extend(own.into_iter().map(moved));
+            }
         }
         files.sort();
         Ok(files)

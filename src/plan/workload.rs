@@ -5,17 +5,24 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::expect::Expect;
+use super::expected::{self, ReadFile};
 use super::names;
 use super::request::check_path;
 pub use super::request::{Headers, Request};
 pub use super::template::NONCE;
-use super::template::{fill, fill_json};
+pub use super::variant::Variant;
+use super::variant::{Files, expand, weights};
 use super::yaml::{Source, Wrong, at};
 use crate::error::Result;
 
+/// What the name of a parity row begins with that the load sends too.
+pub const PLAIN: &str = "plain ";
+
 /// Most variants of a load, and most parity rows that a workload lists.
 pub const MOST_VARIANTS: usize = 256;
+
+/// What can run beside the target: verbs of this very program.
+pub const DEPENDENCIES: [&str; 1] = ["upstream"];
 
 /// What is asked of every adapter, and what is expected of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,44 +45,49 @@ pub struct Workload {
     /// What else must run beside the target.
     #[serde(default)]
     pub dependencies: Vec<String>,
+    /// How far adapters may be apart before the report says so.
+    #[serde(default)]
+    pub tolerance: Tolerance,
+    /// What the files hold that expectations name, by their path below the workload's folder.
+    #[serde(skip)]
+    files: Files,
 }
 
-/// One request with its parameters filled in; only [`NONCE`] is left to be replaced.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// How far apart adapters' responses may be: each does the same work, but in its framework's words.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Variant {
-    /// Index into the list that it comes from: `requests`, or for a listed parity row `parity`.
-    pub request: usize,
-    /// The request's name, and its parameters: `catalog category=a page=1`.
-    pub name: String,
-    /// The method.
-    pub method: String,
-    /// Path and query.
-    pub path: String,
-    /// In their order.
-    pub headers: Headers,
-    /// The body.
-    pub body: Option<String>,
-    /// What the response must be.
-    pub expect: Expect,
-    /// Its share of the load relative to the other variants'.
-    pub weight: u32,
+pub struct Tolerance {
+    /// Bytes per response, as a share of the median over the adapters.
+    pub bytes: f64,
+}
+
+impl Default for Tolerance {
+    fn default() -> Self {
+        Self { bytes: 0.5 }
+    }
 }
 
 impl Workload {
-    /// Reads and checks a workload.
-    pub fn parse(name: &str, source: &Source) -> Result<Self> {
+    /// Reads and checks a workload, and the files that its expectations name.
+    pub fn parse(name: &str, source: &Source, read: ReadFile) -> Result<Self> {
         let mut workload: Self = source.parse()?;
         workload.name = name.to_owned();
         workload
             .check(source)
             .map_err(|wrong| source.wrong(wrong))?;
+        for (list, requests) in [
+            ("requests", &workload.requests),
+            ("parity", &workload.parity),
+        ] {
+            let files = expected::read(list, requests, source, read)?;
+            workload.files.extend(files);
+        }
         Ok(workload)
     }
 
     /// What the load draws from: every combination of every request, with its weight.
     pub fn variants(&self) -> Vec<Variant> {
-        let mut variants = expand(&self.requests);
+        let mut variants = expand(&self.requests, &self.files);
         // A checked workload has weights.
         for (variant, weight) in variants
             .iter_mut()
@@ -89,10 +101,10 @@ impl Workload {
     /// The parity matrix: a plain row for every variant of the load, then the rows that are listed.
     pub fn parity_rows(&self) -> Vec<Variant> {
         let plain = self.variants().into_iter().map(|variant| Variant {
-            name: format!("plain {}", variant.name),
+            name: format!("{PLAIN}{}", variant.name),
             ..variant
         });
-        plain.chain(expand(&self.parity)).collect()
+        plain.chain(expand(&self.parity, &self.files)).collect()
     }
 
     fn check(&self, source: &Source) -> Result<(), Wrong> {
@@ -110,9 +122,19 @@ impl Workload {
             let what = format!("protocol `{}` is not built yet", self.protocol);
             return Err(Wrong::new(at!["protocol"], what).next("write `protocol: http/1.1`"));
         }
-        if let Some(name) = self.dependencies.first() {
-            let what = format!("dependency `{name}`: dependencies are not built yet");
-            return Err(Wrong::new(at!["dependencies", 0], what));
+        for (index, name) in self.dependencies.iter().enumerate() {
+            let path = at!["dependencies", index];
+            if !DEPENDENCIES.contains(&name.as_str()) {
+                let what = format!("there is no dependency `{name}`");
+                return Err(Wrong::new(path, what).next(names::advice(name, &DEPENDENCIES)));
+            }
+            if self.dependencies[..index].contains(name) {
+                return Err(Wrong::new(path, format!("`{name}` is listed twice")));
+            }
+        }
+        if !(self.tolerance.bytes >= 0.0 && self.tolerance.bytes.is_finite()) {
+            let what = format!("tolerance {}: expected 0 or more", self.tolerance.bytes);
+            return Err(Wrong::new(at!["tolerance", "bytes"], what));
         }
         if self.requests.is_empty() {
             return Err(Wrong::new(at!["requests"], "no request: list at least one"));
@@ -133,88 +155,6 @@ impl Workload {
             )
             .next("give the requests weights and numbers of variants that divide each other")),
         }
-    }
-}
-
-impl Variant {
-    /// The same with every [`NONCE`] replaced, in the request and in what is expected.
-    pub fn with_nonce(&self, nonce: &str) -> Self {
-        self.filled(&|text| text.replace(NONCE, nonce))
-    }
-
-    fn filled(&self, fill: &dyn Fn(&str) -> String) -> Self {
-        let Expect {
-            status,
-            headers,
-            body,
-            json,
-        } = &self.expect;
-        Self {
-            request: self.request,
-            name: self.name.clone(),
-            method: self.method.clone(),
-            path: fill(&self.path),
-            headers: Headers(
-                self.headers
-                    .0
-                    .iter()
-                    .map(|(name, value)| (name.clone(), fill(value)))
-                    .collect(),
-            ),
-            body: self.body.as_deref().map(fill),
-            expect: Expect {
-                status: status.clone(),
-                headers: headers
-                    .iter()
-                    .map(|(name, rule)| (name.clone(), rule.map(fill)))
-                    .collect(),
-                body: body.as_deref().map(fill),
-                json: json.as_ref().map(|value| fill_json(value, fill)),
-            },
-            weight: self.weight,
-        }
-    }
-}
-
-/// Every combination of every request, the last parameter changing fastest.
-fn expand(requests: &[Request]) -> Vec<Variant> {
-    let mut variants = Vec::new();
-    for (index, request) in requests.iter().enumerate() {
-        let mut choices: Vec<Vec<(&str, &str)>> = vec![Vec::new()];
-        for (parameter, values) in &request.parameters {
-            choices = choices
-                .iter()
-                .flat_map(|chosen| {
-                    values.iter().map(|value| {
-                        let mut chosen = chosen.clone();
-                        chosen.push((parameter, value));
-                        chosen
-                    })
-                })
-                .collect();
-        }
-        variants.extend(choices.iter().map(|chosen| request.variant(index, chosen)));
-    }
-    variants
-}
-
-impl Request {
-    fn variant(&self, index: usize, chosen: &[(&str, &str)]) -> Variant {
-        let mut name = self.name.clone();
-        for (parameter, value) in chosen {
-            name += &format!(" {parameter}={value}");
-        }
-        let written = Variant {
-            request: index,
-            name,
-            method: self.method.clone(),
-            path: self.path.clone(),
-            headers: self.headers.clone(),
-            body: self.body.clone(),
-            expect: self.expect.clone(),
-            weight: self.weight,
-        };
-        written.filled(&|text| fill(text, chosen))
     }
 }
 
@@ -239,38 +179,13 @@ fn check_list(list: &str, requests: &[Request]) -> Result<(), Wrong> {
             return Err(Wrong::new(at![list, index, "parameters"], what).next("list fewer values"));
         }
     }
-    for variant in expand(requests) {
+    for variant in expand(requests, &Files::new()) {
         check_path(&variant.path).map_err(|what| {
             Wrong::new(at![list, variant.request, "path"], what)
                 .next("percent-encode it, so that every client sends the same bytes")
         })?;
     }
     Ok(())
-}
-
-/// Each variant's weight, in the order of [`expand`]: a request's share is divided equally among its
-/// variants, in the smallest whole numbers. None where those would be too great.
-fn weights(requests: &[Request]) -> Option<Vec<u32>> {
-    let counts: Option<Vec<u64>> = requests.iter().map(|r| Some(r.count()? as u64)).collect();
-    let counts = counts?;
-    let multiple = counts
-        .iter()
-        .try_fold(1u64, |sum, n| sum.checked_mul(n / gcd(sum, *n)))?;
-    let mut each = Vec::new();
-    for (request, count) in requests.iter().zip(&counts) {
-        each.push(u64::from(request.weight).checked_mul(multiple / count)?);
-    }
-    let divisor = each.iter().copied().fold(0, gcd);
-    let mut weights = Vec::new();
-    for (weight, count) in each.iter().zip(&counts) {
-        let weight = u32::try_from(weight / divisor).ok()?;
-        weights.extend(std::iter::repeat_n(weight, usize::try_from(*count).ok()?));
-    }
-    Some(weights)
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 #[cfg(test)]
@@ -298,7 +213,8 @@ parity:
 ";
 
     fn parse(text: &str) -> Result<Workload> {
-        Workload::parse("hello", &Source::new("w.yaml", text))
+        let none = |path: &str| panic!("{path} is not named");
+        Workload::parse("hello", &Source::new("w.yaml", text), &none)
     }
 
     fn with_request(lines: &str) -> Result<Workload> {
@@ -406,8 +322,18 @@ parity:
             ("title: Hello", "titel: Hello", "1:1: unknown field `titel`"),
             (
                 "parity:",
-                "dependencies: [upstream]\nparity:",
-                "12:16: dependency `upstream`",
+                "dependencies: [upstraem]\nparity:",
+                "12:16: there is no dependency `upstraem`",
+            ),
+            (
+                "parity:",
+                "tolerance: {bytes: -1}\nparity:",
+                "12:20: tolerance -1",
+            ),
+            (
+                "parity:",
+                "dependencies: [upstream, upstream]\nparity:",
+                "12:26: `upstream` is listed twice",
             ),
             ("name: hello", "name: ''", "5:11: `name` is empty"),
             (
@@ -526,7 +452,7 @@ parity:
             assert!(error.what.starts_with(&expected), "{bad}: {}", error.what);
         }
         let source = Source::new("w.yaml", HELLO);
-        assert!(Workload::parse("Hello", &source).is_err());
+        assert!(Workload::parse("Hello", &source, &|_| unreachable!()).is_err());
     }
 
     #[test]

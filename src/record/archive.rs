@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
 use rustix::io::Errno;
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::error::{Error, Exit, Result};
+use crate::parity::Transcript;
 use crate::record::hlog::{self, Hlog};
 use crate::record::planned::{self, Planned};
 use crate::record::samples::{self, Sample};
@@ -49,7 +49,7 @@ pub struct Evidence<'a> {
     /// What was read of the target.
     pub samples: &'a [Sample],
     /// The parity transcripts.
-    pub parity: &'a Value,
+    pub parity: &'a Transcript,
     /// What the target wrote.
     pub target_log: &'a [u8],
 }
@@ -146,6 +146,7 @@ impl Archive {
         let main_thread = planned::main_thread(&source, &cell.key.adapter).map_err(ours)?;
         cell.load.schema = SCHEMA;
         cell.digests.extend(digests(&source).map_err(ours)?);
+        cell.shapes = evidence.parity.shapes();
         derive::cell(
             &mut cell,
             &evidence.hlog.clocks(),

@@ -6,10 +6,14 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::error::Result;
+use crate::parity::Transcript;
+use crate::parity::exchange::{Answer, Ask, Body, Exchange};
 use crate::record::archive::{Archive, Evidence};
 use crate::record::hlog::{Hlog, Interval, new_histogram};
 use crate::record::samples::{COLUMNS, Mark, Sample};
-use crate::record::schema::{Cell, CellKey, Generator, Hole, Ledger, Limits, Phase};
+use crate::record::schema::{
+    Cell, CellKey, Dependency, Generator, Hole, Lateness, Ledger, Limits, Phase,
+};
 
 /// Too short to be published.
 pub const PLAN: &str = "\
@@ -79,10 +83,40 @@ pub fn put_cell(archive: &Archive, number: u32, adapter: &str, repetition: u32) 
     let evidence = Evidence {
         hlog: &hlog,
         samples: &samples,
-        parity: &json!([]),
+        parity: &transcript(),
         target_log: b"listening\n",
     };
     archive.put_cell(number, cell, &evidence)
+}
+
+/// One plain answer.
+fn transcript() -> Transcript {
+    let fields = [("content-type", "application/json"), ("date", "today")];
+    let exchange = Exchange {
+        when: "before".into(),
+        row: "plain hello".into(),
+        unix_s: 1_700_000_000.0,
+        nonce: "00ff".into(),
+        request: Ask {
+            method: "GET".into(),
+            path: "/hello/00ff".into(),
+            headers: vec![],
+            body: None,
+        },
+        response: Answer {
+            status: 200,
+            headers: fields
+                .map(|(name, value)| (name.into(), value.into()))
+                .into(),
+            body: Body(br#"{"hello":"00ff"}"#.to_vec()),
+            error: String::new(),
+        },
+        failures: vec![],
+    };
+    Transcript {
+        exchanges: vec![exchange],
+        ..Transcript::default()
+    }
 }
 
 /// A cell with nothing but what is observed, and its evidence: 2,000 requests in 2 s.
@@ -135,6 +169,16 @@ pub fn observed(adapter: &str, repetition: u32) -> (Cell, Hlog, Vec<Sample>) {
     cell.load.connections_opened = 32;
     cell.load.generator_cpu_us = Some(40_000.0);
     cell.load.longest_pause_us = 900.0;
+    cell.dependencies.push(Dependency {
+        name: "upstream".into(),
+        requests: 2000,
+        cpu_us: 30_000.0,
+        late_us: Lateness {
+            mean: Some(60.0),
+            p99: Some(110.0),
+            max: Some(400.0),
+        },
+    });
     cell.digests.insert("image".into(), "sha256:0".into());
     (cell, hlog(adapter, repetition), samples())
 }

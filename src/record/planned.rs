@@ -16,6 +16,8 @@ use crate::stats::judge::Healthy;
 const LEAST_LOAD_S: f64 = 12.0;
 /// And this many repetitions, each with a valid run.
 const LEAST_RUNS: u32 = 3;
+/// Of bytes per response, where a workload says none.
+const TOLERANCE: f64 = 0.5;
 /// A duel has pairs instead.
 const LEAST_PAIRS: u32 = 6;
 
@@ -102,11 +104,12 @@ pub fn run(source: &Source, cells: &[Cell]) -> Result<Run> {
     let environment = source
         .read("environment.json")
         .map_err(at("environment.json"))?;
-    let mut levels = BTreeMap::new();
+    let (mut levels, mut tolerances) = (BTreeMap::new(), BTreeMap::new());
     for cell in cells {
         let workload = &cell.key.workload;
         if !levels.contains_key(workload) {
             levels.insert(workload.clone(), level(source, workload)?);
+            tolerances.insert(workload.clone(), tolerance(source, workload)?);
         }
     }
     Ok(Run {
@@ -114,6 +117,7 @@ pub fn run(source: &Source, cells: &[Cell]) -> Result<Run> {
         unpublishable_reasons: planned.unpublishable(&groups::groups(cells, &levels)),
         plan: planned.plan,
         levels,
+        tolerances,
         comparable: planned.comparable,
         ..Run::default()
     })
@@ -188,6 +192,16 @@ pub fn level(source: &Source, workload: &str) -> Result<u32> {
     level
         .and_then(|level| u32::try_from(level).ok())
         .ok_or_else(|| Error::unverified(format!("{path}: has no level")))
+}
+
+/// How far from the median a workload lets bytes per response be.
+fn tolerance(source: &Source, workload: &str) -> Result<f64> {
+    let path = format!("sources/workloads/{workload}/workload.yaml");
+    let yaml = yaml(source, &path)?;
+    let bytes = yaml
+        .get("tolerance")
+        .and_then(|tolerance| tolerance.get("bytes"));
+    Ok(bytes.and_then(Value::as_f64).unwrap_or(TOLERANCE))
 }
 
 fn yaml(source: &Source, path: &str) -> Result<Value> {

@@ -163,6 +163,43 @@ pub struct Memory {
     pub recovery: Option<f64>,
 }
 
+/// How much later than they should a dependency's answers came, in microseconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs)]
+pub struct Lateness {
+    pub mean: Option<f64>,
+    /// Null with fewer than 1,000 answers.
+    pub p99: Option<f64>,
+    pub max: Option<f64>,
+}
+
+/// What ran beside the target on the load's CPUs, over the load.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dependency {
+    /// As the workload names it.
+    pub name: String,
+    /// What it was asked.
+    pub requests: u64,
+    /// CPU time of its thread.
+    pub cpu_us: f64,
+    /// Beyond its fixed delay.
+    pub late_us: Lateness,
+}
+
+/// How one row of the load was answered, apart from what it said.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shape {
+    /// The row's name.
+    pub row: String,
+    /// Of the header fields as HTTP/1.1 writes them, and of the body.
+    pub bytes: u64,
+    /// The names of the header fields, sorted.
+    pub headers: Vec<String>,
+}
+
 /// The target's limits as read back from the engine and the cgroup.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -238,6 +275,10 @@ pub struct Cell {
     pub rss_mib: Memory,
     /// The cgroup's usage without inactive file cache.
     pub cgroup_mib: Memory,
+    /// What the workload needs beside the target.
+    pub dependencies: Vec<Dependency>,
+    /// The size and the header set of a plain response to each row of the load.
+    pub shapes: Vec<Shape>,
     /// From the target's start to its first valid response; null where there was none.
     pub start_ms: Option<f64>,
     /// The image's size as the engine reports it.
@@ -302,6 +343,27 @@ pub struct Group {
     pub figures: BTreeMap<String, Option<Spread>>,
 }
 
+/// One adapter's responses to one workload, held against the others'.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Likeness {
+    /// The workload's name.
+    pub workload: String,
+    /// The adapter's name.
+    pub adapter: String,
+    /// The labelled variant of its environment; empty for none.
+    pub label: String,
+    /// Bytes of its smallest and its largest response, over the rows of the load.
+    pub bytes: (u64, u64),
+    /// The rows whose bytes are further from the median over the adapters than the workload's
+    /// `tolerance` allows, as a share of it.
+    pub far: BTreeMap<String, f64>,
+    /// Header names that it sends and not all others do.
+    pub more: Vec<String>,
+    /// Header names that all others send.
+    pub less: Vec<String>,
+}
+
 /// Something planned that has no number, and why.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -338,6 +400,8 @@ pub struct Summary {
     pub cells: Vec<Cell>,
     /// Cells by adapter, label, workload and load point.
     pub groups: Vec<Group>,
+    /// How far apart the adapters' responses are.
+    pub likeness: Vec<Likeness>,
     /// Comparisons that the plan asked for.
     pub verdicts: Vec<serde_json::Value>,
     /// Sustained rates, of sustain plans.

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::{Error, Exit, Result};
+use crate::parity::Transcript;
 use crate::record::archive::{self, CELL_FILES};
 use crate::record::planned::{self, Planned};
 use crate::record::schema::{Cell, SCHEMA, Summary};
@@ -338,6 +339,9 @@ fn expected(source: &Source, name: &str, planned: &Planned, found: &Value) -> Re
             "samples.csv: not written as an archive writes it",
         ));
     }
+    let transcript: Transcript = serde_json::from_str(&text("parity.json")?)
+        .map_err(|e| Error::unverified(format!("parity.json: not a transcript: {e}")))?;
+    cell.shapes = transcript.shapes();
     let main_thread = planned::main_thread(source, &cell.key.adapter)?;
     derive::cell(&mut cell, &clocks, &rows, &planned.healthy, main_thread);
     Ok(cell)
@@ -935,7 +939,7 @@ mod tests {
             let evidence = crate::record::archive::Evidence {
                 hlog: &log,
                 samples: &samples,
-                parity: &serde_json::json!([]),
+                parity: &Transcript::default(),
                 target_log: b"",
             };
             archive.put_cell(number, cell, &evidence).unwrap();

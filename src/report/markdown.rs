@@ -34,6 +34,16 @@ pub fn render(summary: &Summary) -> String {
         "Not healthy: the target missed its bounds",
         &table::unhealthy(summary),
     );
+    list(
+        &mut text,
+        "Beside the target, on the load's CPUs",
+        &table::dependencies(summary),
+    );
+    list(
+        &mut text,
+        "Responses side by side",
+        &table::likeness(summary),
+    );
     list(&mut text, "Holes: no number for", &table::holes(summary));
     list(
         &mut text,

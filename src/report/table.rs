@@ -1,6 +1,8 @@
 //! What the terminal and Markdown show alike: the same rows, notes and figures, before any layout.
 
-use crate::record::schema::{Cell, Group, Spread, Summary};
+use std::collections::BTreeMap;
+
+use crate::record::schema::{Cell, Dependency, Group, Likeness, Spread, Summary};
 
 /// One workload at one load point.
 pub struct Table {
@@ -135,6 +137,98 @@ pub fn unhealthy(summary: &Summary) -> Vec<String> {
         )
     })
     .collect()
+}
+
+/// What ran beside the targets, by group: it shares the generator's CPUs, and its lateness is in every
+/// response time.
+pub fn dependencies(summary: &Summary) -> Vec<String> {
+    let mut lines = Vec::new();
+    for group in &summary.groups {
+        let of_group = summary.cells.iter().filter(|cell| {
+            let key = &cell.key;
+            (&key.adapter, &key.label) == (&group.adapter, &group.label)
+                && (
+                    key.workload.as_str(),
+                    key.r#loop.as_str(),
+                    key.rate_rps,
+                    key.connections,
+                ) == point(group)
+        });
+        let mut by_name: BTreeMap<&str, Vec<&Dependency>> = BTreeMap::new();
+        for dependency in of_group.flat_map(|cell| &cell.dependencies) {
+            by_name
+                .entry(&dependency.name)
+                .or_default()
+                .push(dependency);
+        }
+        for (dependency, runs) in by_name {
+            let worst = |of: fn(&Dependency) -> Option<f64>| {
+                let values = runs.iter().filter_map(|run| of(run));
+                values.reduce(f64::max).map_or_else(none, short)
+            };
+            let cpu = worst(|run| (run.requests > 0).then(|| run.cpu_us / run.requests as f64));
+            let load = group.rate_rps.map_or("closed loop".to_owned(), |rate| {
+                format!("{} req/s", thousands(rate))
+            });
+            lines.push(format!(
+                "{} beside {}, {} at {load}: {cpu} us of CPU per request; late by {} us on average, {} at p99, {} at most (the worst runs')",
+                plain(dependency),
+                name(&group.adapter, &group.label),
+                plain(&group.workload),
+                worst(|run| run.late_us.mean),
+                worst(|run| run.late_us.p99),
+                worst(|run| run.late_us.max),
+            ));
+        }
+    }
+    lines
+}
+
+/// Bytes per response and header sets, adapter beside adapter.
+pub fn likeness(summary: &Summary) -> Vec<String> {
+    let line = |like: &Likeness| {
+        let (least, most) = like.bytes;
+        let bytes = if least == most {
+            format!("{} bytes per response", thousands(least))
+        } else {
+            format!(
+                "{} to {} bytes per response",
+                thousands(least),
+                thousands(most)
+            )
+        };
+        let mut line = format!(
+            "{}, {}: {bytes}",
+            plain(&like.workload),
+            name(&like.adapter, &like.label)
+        );
+        if !like.more.is_empty() {
+            line += &format!(
+                "; sends {}, which not all others do",
+                plain(&like.more.join(", "))
+            );
+        }
+        if !like.less.is_empty() {
+            line += &format!(
+                "; does not send {}, which all others do",
+                plain(&like.less.join(", "))
+            );
+        }
+        if let Some((row, off)) = like
+            .far
+            .iter()
+            .max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))
+        {
+            line += &format!(
+                "; BEYOND THE TOLERANCE: {:+.0} % from the median in {} ({} rows in all)",
+                off * 100.0,
+                plain(row),
+                like.far.len()
+            );
+        }
+        line
+    };
+    summary.likeness.iter().map(line).collect()
 }
 
 /// What has no number, and why.

@@ -38,6 +38,11 @@ pub fn render(summary: &Summary, archive: Option<Archive>, color: bool) -> Strin
         "Not healthy: the target missed its bounds",
         &table::unhealthy(summary),
     );
+    page.list(
+        "Beside the target, on the load's CPUs",
+        &table::dependencies(summary),
+    );
+    page.list("Responses side by side", &table::likeness(summary));
     page.list("Holes: no number for", &table::holes(summary));
     page.list("Not for publication", &table::publication(summary));
     if let Some(Archive { path, id }) = archive {

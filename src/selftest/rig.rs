@@ -85,6 +85,7 @@ pub fn spec(rate_rps: u64, slots: u64) -> Spec {
         threads: 1,
         timeout_ns: SECOND_NS,
         spin_ns: 60_000,
+        keep: vec![],
         seed: 1,
     }
 }
@@ -113,7 +114,7 @@ pub fn run_at(cpus: Cpus, spec: Spec, epoch_ns: Option<u64>) -> io::Result<Outco
         cpus.be_generator();
         let armed = load::arm(spec, &Arc::new(Live::default()))?;
         let epoch_ns = epoch_ns.unwrap_or_else(|| now_ns() + LEAD_NS);
-        let Measured { mut load, hlog } = armed.run(epoch_ns)?;
+        let Measured { mut load, hlog, .. } = armed.run(epoch_ns)?;
         let took_ns = now_ns() - epoch_ns;
         let clocks = hlog.clocks();
         derive::load(&mut load, &clocks);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::likeness::likeness;
 use crate::record::schema::{Cell, Generator, Group, Hole, SCHEMA, Spread, Summary};
 
 /// A published figure: its name, which is its path in a cell, and how to read it there.
@@ -67,6 +68,8 @@ pub struct Run {
     pub environment: Value,
     /// Each workload's level of equity, by its name.
     pub levels: BTreeMap<String, u32>,
+    /// How far each workload lets bytes per response be from the median, by its name.
+    pub tolerances: BTreeMap<String, f64>,
     /// What has no number, and why.
     pub holes: Vec<Hole>,
     /// False where a limit was changed by hand.
@@ -83,6 +86,7 @@ pub fn summary(run: Run, cells: Vec<Cell>) -> Summary {
         plan: run.plan,
         environment: run.environment,
         groups: groups(&cells, &run.levels),
+        likeness: likeness(&cells, &run.tolerances),
         cells,
         verdicts: Vec::new(),
         sustained: Vec::new(),

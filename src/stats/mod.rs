@@ -2,4 +2,5 @@
 
 pub mod groups;
 pub mod judge;
+pub mod likeness;
 pub mod quantile;

@@ -10,6 +10,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use crate::load::clock::{SECOND_NS, now_ns};
+use crate::load::keep::{Keeper, Kept};
 use crate::load::lane::{Job, Lane, State, Written};
 use crate::load::live::{Live, Progress};
 use crate::load::outcome::Failure;
@@ -63,6 +64,7 @@ pub struct Driver {
     /// The loop means to be back by then; later is a pause.
     back_by_ns: u64,
 
+    keeper: Keeper,
     tally: Tally,
     live: Arc<Live>,
     /// Slots found, completed and not completed when `live` was last told.
@@ -92,6 +94,7 @@ impl Driver {
             reconnect_at_ns: 0,
             back_off_ns: BACK_OFF_NS.0,
             back_by_ns: 0,
+            keeper: Keeper::new(&spec.keep, pacer.share()),
             tally: Tally::new(pacer.slices()),
             pacer,
             live,
@@ -117,7 +120,7 @@ impl Driver {
     }
 
     /// Runs from `epoch_ns` (CLOCK_MONOTONIC) on, then drains for at most the timeout.
-    pub fn run(mut self, epoch_ns: u64) -> io::Result<Tally> {
+    pub fn run(mut self, epoch_ns: u64) -> io::Result<(Tally, Vec<Kept>)> {
         self.pacer.start(epoch_ns);
         self.back_by_ns = now_ns().max(epoch_ns);
         loop {
@@ -171,6 +174,7 @@ impl Driver {
                 taken_ns,
                 sent_ns: 0,
                 variant: self.order.variant(slot.k),
+                kept: self.keeper.place(slot.k),
                 nonce: nonce_digits(nonce(self.seed, slot.k)),
                 body_len: 0,
                 body_right: true,
@@ -216,6 +220,9 @@ impl Driver {
         let variant = &mut self.variants[job.variant];
         let request = variant.request.fill(&job.nonce);
         (job.body_len, job.body_right) = (0, true);
+        if let Some(place) = job.kept {
+            self.keeper.begin(place, job.variant, &job.nonce);
+        }
         sender.reader.start(variant.bodiless);
         let before_ns = now_ns();
         let written = sender.send(request);
@@ -337,7 +344,7 @@ impl Driver {
         self.pacer.is_over(now) && (self.is_drained() || now >= self.drain_end_ns())
     }
 
-    fn close_books(mut self) -> Tally {
+    fn close_books(mut self) -> (Tally, Vec<Kept>) {
         self.publish();
         let (slots, unsent) = self.pacer.totals();
         let ledger = &mut self.tally.ledger;
@@ -345,6 +352,6 @@ impl Driver {
         if self.pacer.is_masked() {
             self.tally.spilled += slots - self.tally.ledger.completed;
         }
-        self.tally
+        (self.tally, self.keeper.into_kept())
     }
 }

@@ -73,6 +73,9 @@ impl Driver {
         let Some(job) = &mut reader_lane.job else {
             return self.fail(lane, Failure::MoreThanAnnounced);
         };
+        if let Some(place) = job.kept {
+            self.keeper.add(place, &self.buffer[..length]);
+        }
         let expected = self.variants[job.variant].body.as_ref();
         let used = reader_lane.reader.feed(&self.buffer[..length], |part| {
             job.body_right &=
@@ -110,6 +113,9 @@ impl Driver {
             let (in_slice_ns, spilled) = self.pacer.in_slice(job.slice, now);
             self.tally.completed(now - job.slot_ns, now - job.sent_ns);
             self.tally.in_slice(job.slice, in_slice_ns, spilled);
+            if let Some(place) = job.kept {
+                self.keeper.end(place);
+            }
         }
         if head.keep_alive && !more && !answered.has_unwritten() {
             answered.reused = true;

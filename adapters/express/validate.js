@@ -1,0 +1,43 @@
+import express, { Router } from 'express';
+import { z } from 'zod';
+
+const day = z.iso.date();
+const isDay = (value) => day.safeParse(value).success;
+
+const order = z
+  .object({
+    customer: z.object({ email: z.email() }),
+    from: day,
+    to: day,
+    currency: z.enum(['EUR', 'USD', 'GBP', 'CZK']),
+    lines: z
+      .array(
+        z.object({
+          sku: z.string().regex(/^[A-Z]{3}-[0-9]{4}$/),
+          quantity: z.int().min(1).max(1000),
+          price: z.int().min(0).max(1000000),
+        }),
+      )
+      .min(1)
+      .max(20),
+    nonce: z.string().min(1).max(64),
+  })
+  .refine(({ from, to }) => to > from, {
+    path: ['to'],
+    // Judged beside other mistakes too, where there are two days to compare.
+    when: ({ value }) => isDay(value.from) && isDay(value.to),
+  });
+
+export const validate = Router();
+
+// A body that is too long is refused with 413, one that is no JSON with 400; without any there is none to look at.
+validate.post('/validate', express.json({ limit: '64kb' }), (request, response) => {
+  if (request.body === undefined) return response.sendStatus(400);
+  const { success, data, error } = order.safeParse(request.body);
+  if (!success) {
+    const errors = [...new Set(error.issues.map(({ path }) => path.join('.')))].sort();
+    return response.status(422).json({ errors });
+  }
+  const total = data.lines.reduce((sum, { quantity, price }) => sum + quantity * price, 0);
+  response.json({ total, nonce: data.nonce });
+});
