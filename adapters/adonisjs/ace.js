@@ -1,0 +1,3 @@
+// AdonisJS's command line, only for `node ace build`.
+import '@poppinss/ts-exec';
+await import('./bin/console.js');

@@ -1,0 +1,13 @@
+import { Pool } from 'undici';
+
+const upstream = new Pool(process.env.UPSTREAM_URL ?? 'http://127.0.0.1:9000', { connections: 64 });
+
+export async function upstreamItem(nonce) {
+  try {
+    const { statusCode, body } = await upstream.request({ path: `/item/${encodeURIComponent(nonce)}`, method: 'GET' });
+    if (statusCode === 200) return await body.json();
+    await body.dump();
+  } catch {
+    // Refused, broken off or no JSON: the caller answers for it.
+  }
+}

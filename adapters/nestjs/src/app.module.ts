@@ -1,0 +1,10 @@
+import { Module } from '@nestjs/common';
+import { CatalogController } from './catalog.controller.js';
+import { HelloController } from './hello.controller.js';
+import { OrderController } from './order.controller.js';
+import { UpstreamController } from './upstream.controller.js';
+
+@Module({
+  controllers: [HelloController, CatalogController, OrderController, UpstreamController],
+})
+export class AppModule {}
