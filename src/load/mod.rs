@@ -20,6 +20,7 @@ pub mod poller;
 pub mod request;
 pub mod schedule;
 pub mod spec;
+pub mod spin;
 pub mod tally;
 pub mod template;
 
@@ -91,7 +92,7 @@ impl Armed {
         let (offered_rps, duration_s) = match self.spec.pace {
             Pace::Open { rate_rps, .. } => (
                 Some(rate_rps as f64),
-                tally.ledger.scheduled as f64 / rate_rps as f64,
+                open_duration_s(&self.spec, &tally, rate_rps),
             ),
             Pace::Closed { .. } => (None, tally.served_ns() as f64 / 1e9),
         };
@@ -118,6 +119,16 @@ impl Armed {
             hlog: tally.into_hlog(start_unix_s),
             kept,
         })
+    }
+}
+
+/// The schedule's length; where the last response came after it, the time until then: what completed
+/// in the drain was not served within the schedule.
+fn open_duration_s(spec: &Spec, tally: &Tally, rate_rps: u64) -> f64 {
+    let scheduled_s = tally.ledger.scheduled as f64 / rate_rps as f64;
+    match spec.slices {
+        Some(_) => scheduled_s,
+        None => scheduled_s.max(tally.served_ns() as f64 / 1e9),
     }
 }
 

@@ -179,14 +179,12 @@ impl Pacer {
         }
     }
 
-    /// How long to spin for a response to a request sent at `sent_ns`: outside its slices and gaps a
-    /// load leaves the CPU to the others.
-    pub fn spin_until_ns(&self, sent_ns: u64, slice: usize) -> u64 {
-        let spin_until_ns = sent_ns + self.spin_ns;
+    /// `until_ns`, but not past the gap: outside its slices and gaps a load leaves the CPU to the others.
+    pub fn spin_until_ns(&self, until_ns: u64, slice: usize) -> u64 {
         if !self.masked {
-            return spin_until_ns;
+            return until_ns;
         }
-        spin_until_ns.min(self.epoch_ns + self.mask.slices()[slice].gap_end_ns())
+        until_ns.min(self.epoch_ns + self.mask.slices()[slice].gap_end_ns())
     }
 
     /// How long after its slice's start a response ended, and whether that was past the gap.

@@ -122,7 +122,8 @@ pub struct Load {
     pub lag_causes: LagCauses,
     /// The schedule's rate; null in a closed loop.
     pub offered_rps: Option<f64>,
-    /// The schedule's length (open), which holds floor(rate x duration) slots, or the run's (closed).
+    /// The schedule's length, or the time until the last response where that is longer (open); the time
+    /// that was served (closed).
     pub duration_s: f64,
     /// Completed per second of that duration; null where there was none.
     pub achieved_rps: Option<f64>,

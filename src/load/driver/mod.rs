@@ -18,6 +18,7 @@ use crate::load::pacer::Pacer;
 use crate::load::poller::{Interest, Poller};
 use crate::load::schedule::{Order, nonce, nonce_digits};
 use crate::load::spec::{Spec, Variant};
+use crate::load::spin::Spin;
 use crate::load::tally::Tally;
 
 /// A receive takes at most this much; larger bodies come in several.
@@ -55,7 +56,8 @@ pub struct Driver {
     just_sent: Vec<Job>,
     /// How many of the slots found were accounted for.
     accounted: u64,
-    /// While a response is about to come the loop spins, until then.
+    /// How long a response is worth spinning for, and until when one is now.
+    spin: Spin,
     spin_until_ns: u64,
     next_expiry_ns: u64,
     /// No connection is tried before this; it moves away while they fail.
@@ -89,6 +91,7 @@ impl Driver {
             buffer: vec![0; RECEIVE_BYTES],
             just_sent: Vec::with_capacity(connections),
             accounted: 0,
+            spin: Spin::new(spec.spin_ns),
             spin_until_ns: 0,
             next_expiry_ns: 0,
             reconnect_at_ns: 0,
@@ -125,9 +128,8 @@ impl Driver {
         self.back_by_ns = now_ns().max(epoch_ns);
         loop {
             let now = now_ns();
-            self.find_due(now);
-            self.send_due();
-            self.account(now);
+            self.note_pause(now);
+            self.send_what_is_due(now);
             self.expire(now);
             if self.is_finished(now) {
                 return Ok(self.close_books());
@@ -144,16 +146,17 @@ impl Driver {
 
     // Sending.
 
+    fn send_what_is_due(&mut self, now: u64) {
+        self.find_due(now);
+        self.send_due();
+        self.account(now);
+    }
+
     fn find_due(&mut self, now: u64) {
         if self.live.is_cancelled() {
             self.pacer.cut_short(now);
         }
-        let cold = if now >= self.reconnect_at_ns {
-            self.cold.len()
-        } else {
-            0
-        };
-        let free = self.open.len() + cold;
+        let free = self.open.len() + self.connectable(now);
         self.pacer.find(now, || free as u64);
     }
 
@@ -190,9 +193,19 @@ impl Driver {
     /// The connection that was idle longest, else one that has to be made first.
     fn free_lane(&mut self) -> Option<usize> {
         self.open.pop_front().or_else(|| {
-            let may_connect = !self.cold.is_empty() && now_ns() >= self.reconnect_at_ns;
+            let may_connect = !self.cold.is_empty() && self.connectable(now_ns()) > 0;
             may_connect.then(|| self.cold.pop_front()).flatten()
         })
+    }
+
+    /// How many lanes may connect: all, or while connections fail one at a time, after a while.
+    fn connectable(&self, now: u64) -> usize {
+        if self.back_off_ns == BACK_OFF_NS.0 {
+            return self.cold.len();
+        }
+        let connecting = |lane: &Lane| matches!(lane.state, State::Connecting(_));
+        let wait = now < self.reconnect_at_ns || self.lanes.iter().any(connecting);
+        if wait { 0 } else { self.cold.len().min(1) }
     }
 
     fn connect(&mut self, lane: usize) {
@@ -243,16 +256,21 @@ impl Driver {
         };
         if written != Written::Nothing && job.sent_ns == 0 {
             job.sent_ns = before_ns;
-            self.spin_until_ns = self.pacer.spin_until_ns(before_ns, job.slice);
+            self.spin_until_ns = self
+                .pacer
+                .spin_until_ns(before_ns + self.spin.ns(), job.slice);
             self.just_sent.push(*job);
         }
     }
 
     // Keeping the books, and time.
 
-    fn account(&mut self, now: u64) {
+    fn note_pause(&mut self, now: u64) {
         let pause = now.saturating_sub(self.back_by_ns);
         self.tally.longest_pause_ns = self.tally.longest_pause_ns.max(pause);
+    }
+
+    fn account(&mut self, now: u64) {
         if !self.pacer.is_open_loop() {
             // A closed loop has no times to be late for.
             self.just_sent.clear();

@@ -15,6 +15,13 @@ impl Driver {
             if token == self.token(lane) {
                 self.on_event(lane, writable);
             }
+            // A slot that falls due while many responses are read does not wait for the last of them.
+            if self.pacer.is_open_loop() {
+                let now = now_ns();
+                if now >= self.pacer.next_ns() {
+                    self.send_what_is_due(now);
+                }
+            }
         }
     }
 
@@ -103,7 +110,10 @@ impl Driver {
             .body
             .as_ref()
             .is_none_or(|body| body.len() == job.body_len);
-        if !variant.statuses.is_empty() && !variant.statuses.contains(&head.status) {
+        if now - job.taken_ns >= self.timeout_ns {
+            // Timeouts are looked for now and then: this one came first.
+            self.tally.failed(Failure::Timeout);
+        } else if !variant.statuses.is_empty() && !variant.statuses.contains(&head.status) {
             self.tally.failed(Failure::WrongStatus);
         } else if !(job.body_right && whole) {
             self.tally.failed(Failure::WrongBody);
@@ -111,6 +121,7 @@ impl Driver {
             self.tally.failed(Failure::MoreThanAnnounced);
         } else {
             let (in_slice_ns, spilled) = self.pacer.in_slice(job.slice, now);
+            self.spin.learn(now - job.sent_ns);
             self.tally.completed(now - job.slot_ns, now - job.sent_ns);
             self.tally.in_slice(job.slice, in_slice_ns, spilled);
             if let Some(place) = job.kept {
