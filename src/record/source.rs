@@ -159,11 +159,15 @@ impl Source {
 
     /// The names of the folders that hold a whole cell, in order.
     pub fn cells(&self) -> Vec<&str> {
-        self.files
+        let mut names: Vec<&str> = self
+            .files
             .keys()
             .filter_map(|path| path.strip_prefix("cells/")?.strip_suffix("/cell.json"))
             .filter(|name| !name.starts_with('.') && !name.contains('/'))
-            .collect()
+            .collect();
+        // Not the order of the paths, in which `r1-a2/` comes before `r1/`.
+        names.sort_unstable();
+        names
     }
 }
 
@@ -241,6 +245,18 @@ mod tests {
         ] {
             assert!(safe(path).is_err(), "{path}");
         }
+    }
+
+    #[test]
+    fn a_first_attempt_comes_before_the_second() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["0001-a-r1-a2", "0001-a-r1", "0002-a-r2", ".tmp-0003-a"] {
+            let folder = dir.path().join("cells").join(name);
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(folder.join("cell.json"), "{}").unwrap();
+        }
+        let source = Source::open(dir.path()).unwrap();
+        assert_eq!(source.cells(), ["0001-a-r1", "0001-a-r1-a2", "0002-a-r2"]);
     }
 
     #[test]
