@@ -13,7 +13,7 @@ use crate::load::request::{USER_AGENT, common_headers};
 use crate::load::schedule::{nonce, nonce_digits};
 
 /// Connections of a burst: a target that waits for another service would take long over one.
-const AT_ONCE: usize = 16;
+const AT_ONCE: usize = 8;
 /// A longer body is cut off and said to be so: nothing that a target sends fills the memory.
 const BODY_MAX: usize = 4 * 1024 * 1024;
 

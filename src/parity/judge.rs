@@ -54,10 +54,7 @@ pub fn judge(row: &Variant, answer: &Answer) -> Vec<Mismatch> {
     if let Some(expected) = &expect.json {
         match serde_json::from_slice::<Value>(body) {
             Ok(value) if value == *expected => {}
-            Ok(value) => wrong.push(mismatch(
-                &format!("JSON {expected}"),
-                &format!("JSON {value}"),
-            )),
+            Ok(value) => wrong.push(unlike(expected, &value)),
             Err(error) => wrong.push(mismatch(
                 &format!("JSON {expected}"),
                 &format!("no JSON ({error}): {}", text(body)),
@@ -65,6 +62,38 @@ pub fn judge(row: &Variant, answer: &Answer) -> Vec<Mismatch> {
         }
     }
     wrong
+}
+
+/// Two JSON values that differ: both, or where they are too long to be read, the first place at which
+/// they do.
+fn unlike(expected: &Value, got: &Value) -> Mismatch {
+    let whole = (format!("JSON {expected}"), format!("JSON {got}"));
+    if whole.0.len().max(whole.1.len()) <= SHOWN {
+        return mismatch(&whole.0, &whole.1);
+    }
+    let (mut expected, mut got, mut place) = (Some(expected), Some(got), String::new());
+    loop {
+        let step = match (expected, got) {
+            (Some(Value::Object(a)), Some(Value::Object(b))) => {
+                let mut keys = a.keys().chain(b.keys());
+                let key = keys.find(|key| a.get(*key) != b.get(*key));
+                key.map(|key| (a.get(key), b.get(key), format!(".{key}")))
+            }
+            (Some(Value::Array(a)), Some(Value::Array(b))) => {
+                let index = (0..a.len().max(b.len())).find(|index| a.get(*index) != b.get(*index));
+                index.map(|index| (a.get(index), b.get(index), format!("[{index}]")))
+            }
+            _ => None,
+        };
+        let Some((a, b, step)) = step else { break };
+        (expected, got) = (a, b);
+        place += &step;
+    }
+    let side = |value: Option<&Value>| match value {
+        Some(value) => format!("JSON{place} = {value}"),
+        None => format!("JSON without {place}"),
+    };
+    mismatch(&side(expected), &side(got))
 }
 
 /// Cut to what can be shown.
@@ -84,5 +113,42 @@ fn text(body: &[u8]) -> String {
         "(empty)".into()
     } else {
         String::from_utf8_lossy(body).into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn long_values_are_told_apart_at_the_first_place_where_they_differ() {
+        let item = |price: u64| json!({"name": "n".repeat(80), "price": price});
+        let long = json!({"items": [item(1), item(2), item(3)], "total": 3});
+        let table = [
+            (
+                "/items/1/price",
+                json!(7),
+                "JSON.items[1].price = 2",
+                "JSON.items[1].price = 7",
+            ),
+            (
+                "/items/1",
+                item(9),
+                "JSON.items[1].price = 2",
+                "JSON.items[1].price = 9",
+            ),
+            ("/total", json!("3"), "JSON.total = 3", "JSON.total = \"3\""),
+        ];
+        for (place, value, expected, got) in table {
+            let mut other = long.clone();
+            *other.pointer_mut(place).unwrap() = value;
+            assert_eq!(unlike(&long, &other), mismatch(expected, got));
+        }
+        let mut shorter = long.clone();
+        shorter["items"].as_array_mut().unwrap().pop();
+        assert_eq!(unlike(&long, &shorter).got, "JSON without .items[2]");
+        let short = unlike(&json!({"a": 1}), &json!({"a": 2}));
+        assert_eq!(short, mismatch("JSON {\"a\":1}", "JSON {\"a\":2}"));
     }
 }

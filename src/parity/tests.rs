@@ -254,6 +254,23 @@ fn whatever_is_taken_away_from_an_honest_target_is_seen() {
 }
 
 #[test]
+fn a_bare_server_is_red_in_every_row_of_the_service() {
+    let workload = kit().workload("service").unwrap();
+    let mut bare = honest(&workload);
+    for exchange in &mut bare.exchanges {
+        let kept = ["date", "content-type"];
+        let fields = &mut exchange.response.headers;
+        fields.retain(|(name, _)| kept.contains(&name.as_str()));
+    }
+    bare.judge(&workload, &dev_routes());
+    let green: Vec<&str> = (bare.exchanges.iter())
+        .filter(|exchange| exchange.row.starts_with(PLAIN) && exchange.failures.is_empty())
+        .map(|exchange| exchange.row.as_str())
+        .collect();
+    assert!(green.is_empty(), "{green:?}");
+}
+
+#[test]
 fn what_only_several_responses_show_turns_red() {
     let workload = kit().workload("service").unwrap();
     let good = honest(&workload);

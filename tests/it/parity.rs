@@ -45,6 +45,38 @@ fn check_names_the_row_and_what_was_expected_and_what_came() {
 }
 
 #[test]
+fn check_sees_what_only_several_responses_show() {
+    let _turn = turn();
+    let kit = kit();
+    // One response of a thousand begins a session; every one has the same date.
+    let lies = [
+        ("session", "no set-cookie in 1000 responses", "1 of them"),
+        ("frozen", "a date that moves", "01 Jan 1970"),
+    ];
+    for (label, expected, got) in lies {
+        let line = format!("check liar@{label} -w ok");
+        let said = kit.shootout(&line).run().exits(4);
+        said.says(&["FAILED", expected, got]);
+    }
+}
+
+#[test]
+fn who_is_better_towards_parity_than_towards_load_is_stopped() {
+    let _turn = turn();
+    let kit = kit();
+    kit.shootout("check liar@shy -w ok").run().exits(0);
+    kit.plan("shy", "liar@shy", "workloads: [ok]");
+    let archive = kit.path("results/shy");
+    let run = kit.shootout("run shy --out").arg(&archive).run().exits(4);
+    run.says(&[
+        "parity during the load",
+        "content-type: text/plain",
+        "no such header",
+    ]);
+    assert!(cells(&archive).is_empty());
+}
+
+#[test]
 fn check_prints_an_outcome_per_adapter_and_workload_for_scripts() {
     let _turn = turn();
     let kit = kit();

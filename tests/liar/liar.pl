@@ -31,6 +31,7 @@ my $few = 16;
 my $takes_s = 0.1;
 
 my $loaded = 0;    # requests under load since the start
+my $served = 0;    # requests of any kind
 my @hoard;         # what `hoards` keeps
 my %peer;          # file number -> { socket, text that came }
 my @due;           # [ when, peer, response ], in their order
@@ -65,6 +66,7 @@ sub serve {
     while ($peer->{text} =~ s/\A(\S+) (\S+) HTTP\/1\.1\r\n.*?\r\n\r\n//s) {
         my $is_loaded = keys %peer > $few;
         $loaded++ if $is_loaded;
+        $served++;
         misbehave();
         my $response = response($1, $2, $is_loaded);
         if ($is_loaded) {
@@ -98,6 +100,8 @@ sub response {
     $type = 'application/octet-stream' if $lie eq 'type';
     ($status, $body) = (500, 'oh no') if $lie eq 'errors' and $is_loaded and $loaded % 100 == 0;
     my $head = "HTTP/1.1 $status As It Is\r\nContent-Length: " . length($body) . "\r\n";
-    $head .= "Content-Type: $type\r\n" unless $lie eq 'header';
+    $head .= "Content-Type: $type\r\n" unless $lie eq 'header' or $lie eq 'shy' && $is_loaded;
+    $head .= "Set-Cookie: sid=1\r\n" if $lie eq 'session' and $served == 300;
+    $head .= "Date: Thu, 01 Jan 1970 00:00:00 GMT\r\n" if $lie eq 'frozen';
     return "$head\r\n" . ($method eq 'HEAD' ? '' : $body);
 }
