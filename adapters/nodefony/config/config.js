@@ -1,3 +1,4 @@
+// A service of JSON behind no browser: HTTP alone, and of nodefony's bundles only the two that it consists of.
 module.exports = {
   system: {
     domain: '0.0.0.0',
@@ -16,7 +17,7 @@ module.exports = {
     elastic: false,
     servers: { statics: false, protocol: '1.1', http: true, https: false, ws: false, wss: false },
     bundles: {},
-    log: { active: false },
+    log: { active: false }, // or it logs every request
   },
   CDN: null,
   templating: 'twig',
