@@ -50,9 +50,9 @@ impl Engine {
         // nobody may begin to between the question and the list.
         if let Ok(Some(_nobody_builds)) = Lock::try_take("build") {
             let building = self.labelled_containers(IMAGE_LABEL).await?;
-            let left = building
-                .iter()
-                .filter(|container| label(container, RUN_LABEL).is_none());
+            let left = building.iter().filter(|container| {
+                label(container, RUN_LABEL).is_none() && is_of_a_build(container)
+            });
             swept.containers.extend(left.map(name));
         }
         swept.images = self
@@ -121,6 +121,14 @@ impl Engine {
     }
 }
 
+/// A build runs its steps on layers by their id. What somebody started by hand from an image of ours
+/// names the image, carries its label too, and is none of our business.
+fn is_of_a_build(container: &ContainerSummary) -> bool {
+    let image = container.image.as_deref().unwrap_or_default();
+    let id = image.strip_prefix("sha256:").unwrap_or(image);
+    id.len() >= 12 && id.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
 fn only(label: &str) -> HashMap<String, Vec<String>> {
     HashMap::from([("label".to_owned(), vec![label.to_owned()])])
 }
@@ -142,4 +150,28 @@ fn image_name(image: &ImageSummary) -> String {
         .filter(|tag| *tag != "<none>:<none>")
         .cloned()
         .unwrap_or_else(|| image.id.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn containers_that_somebody_started_by_hand_are_not_a_builds() {
+        let of = |image: &str| ContainerSummary {
+            image: Some(image.into()),
+            ..ContainerSummary::default()
+        };
+        for id in ["sha256:9e181ea501433a16", "9e181ea50143", &"ab".repeat(32)] {
+            assert!(is_of_a_build(&of(id)), "{id}");
+        }
+        for name in [
+            "shootout/adapters/express:ef2f81e16f405d24",
+            "debian",
+            "cafe",
+            "",
+        ] {
+            assert!(!is_of_a_build(&of(name)), "{name}");
+        }
+    }
 }
