@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use crate::error::Result;
 use crate::parity::Transcript;
-use crate::parity::exchange::{Answer, Ask, Body, Exchange};
+use crate::parity::exchange::{Answer, Ask, Body, Burst, Exchange, Heads};
 use crate::record::archive::{Archive, Evidence};
 use crate::record::hlog::{Hlog, Interval, new_histogram};
 use crate::record::samples::{COLUMNS, Mark, Sample};
@@ -24,6 +24,16 @@ repetitions: 2
 phases: {load: 2s}
 publishable: false
 comparable: true
+";
+
+const WORKLOAD: &str = "\
+title: Hello
+level: 1
+protocol: http/1.1
+requests:
+  - name: hello
+    path: /hello/{nonce}
+    expect: {status: 200, json: {hello: '{nonce}'}}
 ";
 
 /// This program.
@@ -70,7 +80,7 @@ pub fn begin(dir: &Path) -> Archive {
                 "adapters/express/adapter.yaml",
                 "title: Express\nmain_thread: true\n",
             ),
-            text("workloads/hello/workload.yaml", "title: Hello\nlevel: 1\n"),
+            text("workloads/hello/workload.yaml", WORKLOAD),
         ])
         .unwrap();
     put_cell(&archive, 1, "nginx", 1).unwrap();
@@ -89,8 +99,8 @@ pub fn put_cell(archive: &Archive, number: u32, adapter: &str, repetition: u32) 
     archive.put_cell(number, cell, &evidence)
 }
 
-/// One plain answer.
-fn transcript() -> Transcript {
+/// One plain answer, and a thousand more.
+pub fn transcript() -> Transcript {
     let fields = [("content-type", "application/json"), ("date", "today")];
     let exchange = Exchange {
         when: "before".into(),
@@ -115,7 +125,16 @@ fn transcript() -> Transcript {
     };
     Transcript {
         exchanges: vec![exchange],
-        ..Transcript::default()
+        burst: Some(Burst {
+            asked: 1000,
+            heads: vec![Heads {
+                variant: 0,
+                status: 200,
+                names: vec!["date".into()],
+                count: 1000,
+            }],
+        }),
+        failures: vec![],
     }
 }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::{Error, Exit, Result};
-use crate::parity::Transcript;
+use crate::parity::{Transcript, archived};
 use crate::record::archive::{self, CELL_FILES};
 use crate::record::planned::{self, Planned};
 use crate::record::schema::{Cell, SCHEMA, Summary};
@@ -205,7 +205,7 @@ impl Check {
             let Some(found) = self.document(source, &path("cell.json")) else {
                 continue;
             };
-            self.document(source, &path("parity.json"));
+            self.parity(source, name, &found);
             let expected = match other_schema(&found) {
                 Some(other) => Err(Error::unverified(other)),
                 None => expected(source, name, &planned, &found),
@@ -237,6 +237,23 @@ impl Check {
             cells.push(cell);
         }
         Some(cells)
+    }
+
+    /// Judges a cell's proofs again. Only this very version is known to read workloads as the run did.
+    fn parity(&mut self, source: &Source, name: &str, cell: &Value) {
+        let path = format!("cells/{name}/parity.json");
+        let Some(found) = self.document(source, &path).filter(|_| self.same_version) else {
+            return;
+        };
+        let key = |key: &str| cell.get(key).and_then(Value::as_str).unwrap_or_default();
+        let judged = archived::judged(source, name, key("adapter"), key("workload"));
+        let Some(judged) = self.expect(&path, judged) else {
+            return;
+        };
+        if let Some(failure) = judged.first_failure() {
+            self.find(&path, &failure);
+        }
+        self.compare(&path, &judged, &found);
     }
 
     /// Recomputes the summary, and its renderings where this program can know them.
@@ -481,6 +498,7 @@ mod tests {
         const CELL: &str = "cells/0001-nginx-hello-1000-c32-r1";
         let cell = format!("{CELL}/cell.json");
         let samples = format!("{CELL}/samples.csv");
+        let parity = format!("{CELL}/parity.json");
         for (file, from, to, finding) in [
             (
                 cell.as_str(),
@@ -622,6 +640,13 @@ mod tests {
                 "\"other\"",
                 "digests.environment",
             ),
+            (
+                parity.as_str(),
+                "\"status\": 200",
+                "\"status\": 503",
+                "row `plain hello`: expected status 200, got status 503",
+            ),
+            (&parity, "\"today\"", "\"tomorrow\"", "shapes[0].bytes"),
             (
                 "sources/adapters/nginx/adapter.yaml",
                 "nginx",
@@ -939,7 +964,7 @@ mod tests {
             let evidence = crate::record::archive::Evidence {
                 hlog: &log,
                 samples: &samples,
-                parity: &Transcript::default(),
+                parity: &fixture::transcript(),
                 target_log: b"",
             };
             archive.put_cell(number, cell, &evidence).unwrap();
