@@ -37,14 +37,14 @@ pub const CONSTANT: Law = Law {
     delay_ns: MS,
     per_10_000: 10_000,
     rate_rps: 1000,
-    slots: 3000,
+    slots: 2000,
 };
 /// 10 ms with probability 2 %.
 pub const SOMETIMES: Law = Law {
     delay_ns: 10 * MS,
     per_10_000: 200,
     rate_rps: 1000,
-    slots: 4000,
+    slots: 3000,
 };
 /// 10 ms with probability 0.05 %.
 pub const SELDOM: Law = Law {
@@ -67,7 +67,7 @@ impl Law {
         let (mut response, mut completed) = (hlog::new_histogram(), 0);
         let mut trips = [hlog::new_histogram(), hlog::new_histogram()];
         for round in 0..ROUNDS {
-            for trip_ns in self.round_trips(cpus, round)? {
+            for trip_ns in self.round_trips(cpus, round, slots)? {
                 trips[round as usize % 2].saturating_record(trip_ns);
             }
             let Outcome { load, clocks, .. } = rig::run(cpus, spec.clone())?;
@@ -99,9 +99,13 @@ impl Law {
 
     /// What a probe's requests took beyond the delays that the server made: as long under way as the
     /// load's, so that what the machine does meanwhile to one it does to the other.
-    fn round_trips(&self, cpus: Cpus, round: u64) -> io::Result<Vec<u64>> {
+    fn round_trips(&self, cpus: Cpus, round: u64, slots: u64) -> io::Result<Vec<u64>> {
         let behaviour = self.behaviour(2 + round);
-        let (trips, seen) = probe_trips(cpus, behaviour, self.rate_rps, self.rate_rps / 8)?;
+        // A single connection keeps up with less; for as long a time as the load.
+        let mean_ns = (self.delay_ns * self.per_10_000 / 10_000).max(1);
+        let rate_rps = self.rate_rps.min(2 * SECOND_NS / (5 * mean_ns));
+        let slots = slots * rate_rps / self.rate_rps;
+        let (trips, seen) = probe_trips(cpus, behaviour, rate_rps, slots)?;
         // The server's first request was the one with which the probe connected.
         let delays = seen.delays_ns.into_iter().skip(1);
         let beyond = |(trip, delay_ns): (Trip, u64)| trip.response_ns().saturating_sub(delay_ns);

@@ -25,7 +25,7 @@ use rig::Cpus;
 /// A timing case is tried at most so often,
 const TRIES: u32 = 3;
 /// and no try begins once all tries again took so long: the whole stays under a minute.
-const SPARE: Duration = Duration::from_secs(16);
+const SPARE: Duration = Duration::from_secs(12);
 /// Cases that count may share the machine.
 const AT_ONCE: usize = 4;
 
