@@ -1,9 +1,10 @@
 //! Containers of a run: created with their limits, attached to, read back, removed.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::pin::Pin;
+use std::time::{Duration, Instant};
 
 use bollard::container::LogOutput;
 use bollard::errors::Error as Bollard;
@@ -24,6 +25,8 @@ use crate::error::{Error, Result};
 const USER: &str = "65532:65532";
 /// The engine keeps this much of a container's output: a target that floods its log fills no disk.
 const LOG_MAX: &str = "1m";
+/// A container that the engine was still creating when its run ended shows up by then, or never.
+const LATE_CREATION: Duration = Duration::from_secs(3);
 /// How many lines of it are read back.
 const LOG_LINES: &str = "1000";
 const MIB: i64 = 1024 * 1024;
@@ -120,6 +123,8 @@ pub struct Run<'a> {
     engine: &'a Engine,
     name: String,
     created: RefCell<Vec<Container>>,
+    /// Names of containers that the engine was asked for and has not answered about yet.
+    asked_for: RefCell<BTreeSet<String>>,
     _lock: Lock,
 }
 
@@ -137,6 +142,7 @@ impl Engine {
             engine: self,
             name,
             created: RefCell::default(),
+            asked_for: RefCell::default(),
             _lock: lock,
         })
     }
@@ -197,11 +203,13 @@ impl Run<'_> {
             ..ContainerCreateBody::default()
         };
         let options = CreateContainerOptionsBuilder::default().name(&name).build();
+        self.asked_for.borrow_mut().insert(name.clone());
         let created = self
             .engine
             .docker
             .create_container(Some(options), body)
             .await;
+        self.asked_for.borrow_mut().remove(&name);
         let created =
             created.map_err(|e| explain(&format!("create the {} container", spec.role), e))?;
         Ok(Container { id: created.id })
@@ -318,13 +326,20 @@ impl Run<'_> {
 
     /// Removes it, running or not.
     pub async fn remove(&self, container: &Container) -> Result<()> {
-        self.engine.remove_container(&container.id).await
+        self.engine.remove_container(&container.id).await.map(drop)
     }
 
     /// Removes whatever of it is still there, and ends it.
     pub async fn end(self) -> Result<()> {
         for container in self.created.take() {
             self.remove(&container).await?;
+        }
+        // Who was interrupted while the engine was creating a container may see it come up only now.
+        let patience = Instant::now() + LATE_CREATION;
+        for name in self.asked_for.take() {
+            while !self.engine.remove_container(&name).await? && Instant::now() < patience {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
         }
         Ok(())
     }

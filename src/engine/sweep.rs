@@ -59,22 +59,26 @@ impl Engine {
             .labelled_images()
             .await?
             .into_iter()
-            .map(|image| image_name(&image))
+            .flat_map(|image| image_names(&image))
             .collect();
         Ok(swept)
     }
 
-    /// Removes every image that carries the kit's label; those in use stay.
+    /// Removes every image that carries the kit's label, under each of its names; those in use stay.
     pub async fn remove_images(&self) -> Result<Vec<String>> {
         let mut removed = Vec::new();
-        // Untagged layers of a build go with the image that was built on them.
-        for image in self.labelled_images().await? {
-            let name = image_name(&image);
-            if self.remove_image(&name).await.is_ok() {
-                removed.push(name);
+        loop {
+            let before = removed.len();
+            for name in self.labelled_images().await?.iter().flat_map(image_names) {
+                if self.remove_image(&name).await.is_ok() {
+                    removed.push(name);
+                }
+            }
+            // One that others were built on goes once they are gone.
+            if removed.len() == before {
+                return Ok(removed);
             }
         }
-        Ok(removed)
     }
 
     pub(super) async fn remove_image(&self, name: &str) -> Result<()> {
@@ -85,20 +89,20 @@ impl Engine {
             .map_err(|e| explain(&format!("remove the image {name}"), e))
     }
 
-    /// Removes a container, running or not; one that is gone already is fine.
-    pub(super) async fn remove_container(&self, name: &str) -> Result<()> {
+    /// Removes a container, running or not; false if there was none any more.
+    pub(super) async fn remove_container(&self, name: &str) -> Result<bool> {
         use bollard::errors::Error::DockerResponseServerError;
         let options = RemoveContainerOptionsBuilder::default()
             .force(true)
             .v(true)
             .build();
         match self.docker.remove_container(name, Some(options)).await {
+            Ok(()) => Ok(true),
             // 409: somebody else is removing it at this moment.
-            Ok(())
-            | Err(DockerResponseServerError {
+            Err(DockerResponseServerError {
                 status_code: 404 | 409,
                 ..
-            }) => Ok(()),
+            }) => Ok(false),
             Err(error) => Err(explain(&format!("remove the container {name}"), error)),
         }
     }
@@ -143,13 +147,15 @@ fn name(container: &ContainerSummary) -> String {
     name.or_else(|| container.id.clone()).unwrap_or_default()
 }
 
-fn image_name(image: &ImageSummary) -> String {
-    image
-        .repo_tags
-        .first()
-        .filter(|tag| *tag != "<none>:<none>")
-        .cloned()
-        .unwrap_or_else(|| image.id.clone())
+/// Its tags, or its id if it has none.
+fn image_names(image: &ImageSummary) -> Vec<String> {
+    let tags = image.repo_tags.iter().filter(|tag| *tag != "<none>:<none>");
+    let tags: Vec<String> = tags.cloned().collect();
+    if tags.is_empty() {
+        vec![image.id.clone()]
+    } else {
+        tags
+    }
 }
 
 #[cfg(test)]
