@@ -176,10 +176,11 @@ fn files(below: &[&str]) -> Vec<String> {
 /// Every source file below src/ without its comments and its tests.
 fn sources() -> Vec<(String, String)> {
     let all = files(&["src"]);
-    // The fixture is compiled for tests only.
+    // Fixtures and a module's tests in a file of their own are compiled for tests only.
+    let for_tests = |path: &str| path.ends_with("/fixture.rs") || path.ends_with("/tests.rs");
     let rust = all
         .iter()
-        .filter(|path| path.ends_with(".rs") && !path.ends_with("/fixture.rs"));
+        .filter(|path| path.ends_with(".rs") && !for_tests(path));
     let code = rust.map(|path| {
         let text = fs::read_to_string(root().join(path)).unwrap();
         let text = text.split("#[cfg(test)]\n").next().unwrap();
