@@ -107,3 +107,12 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// What lies at the bottom of a library's error: the part that says something to its reader.
+pub fn root_cause(error: &dyn std::error::Error) -> String {
+    let mut cause = error;
+    while let Some(deeper) = cause.source() {
+        cause = deeper;
+    }
+    cause.to_string()
+}

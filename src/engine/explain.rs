@@ -2,7 +2,7 @@
 
 use bollard::errors::Error as Bollard;
 
-use crate::error::Error;
+use crate::error::{Error, root_cause};
 
 /// Says what failed while doing something (`start the container`), and what to do next.
 pub fn explain(doing: &str, error: Bollard) -> Error {
@@ -44,14 +44,6 @@ fn refused(doing: &str, message: &str) -> Error {
         Some((_, next)) => error.next(*next),
         None => error.next("the engine's log says more (`journalctl -u docker`, or the file that docker/engine.sh named)"),
     }
-}
-
-fn root_cause(error: &dyn std::error::Error) -> String {
-    let mut cause = error;
-    while let Some(deeper) = cause.source() {
-        cause = deeper;
-    }
-    cause.to_string()
 }
 
 #[cfg(test)]

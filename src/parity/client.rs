@@ -9,6 +9,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
 
 use super::exchange::{Answer, Ask, Body, Burst, Heads};
+use crate::error::root_cause;
 use crate::load::request::{USER_AGENT, common_headers};
 use crate::load::schedule::{nonce, nonce_digits};
 
@@ -96,7 +97,7 @@ impl Client {
         if let Some(body) = &ask.body {
             request = request.body(body.clone());
         }
-        let mut response = request.send().await.map_err(root_cause)?;
+        let mut response = request.send().await.map_err(|e| root_cause(&e))?;
         let headers = response.headers().iter().map(|(name, value)| {
             (
                 name.as_str().to_owned(),
@@ -105,7 +106,7 @@ impl Client {
         });
         let headers = headers.collect();
         let (status, mut body, mut error) = (response.status().as_u16(), Vec::new(), String::new());
-        while let Some(part) = response.chunk().await.map_err(root_cause)? {
+        while let Some(part) = response.chunk().await.map_err(|e| root_cause(&e))? {
             body.extend_from_slice(&part);
             if body.len() > BODY_MAX {
                 error = format!("a body longer than {BODY_MAX} bytes");
@@ -132,12 +133,4 @@ fn headers(ask: &Ask) -> Result<HeaderMap, String> {
         headers.insert(name, value);
     }
     Ok(headers)
-}
-
-fn root_cause(error: reqwest::Error) -> String {
-    let mut cause: &dyn std::error::Error = &error;
-    while let Some(deeper) = cause.source() {
-        cause = deeper;
-    }
-    cause.to_string()
 }

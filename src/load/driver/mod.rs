@@ -114,8 +114,7 @@ impl Driver {
                 self.connect(lane);
             }
         }
-        let connecting = |lane: &Lane| matches!(lane.state, State::Connecting(_));
-        while self.lanes.iter().any(connecting) && now_ns() < give_up_ns {
+        while self.is_connecting() && now_ns() < give_up_ns {
             let events = self.poller.wait(TICK_NS)?;
             self.handle(events);
         }
@@ -203,9 +202,13 @@ impl Driver {
         if self.back_off_ns == BACK_OFF_NS.0 {
             return self.cold.len();
         }
-        let connecting = |lane: &Lane| matches!(lane.state, State::Connecting(_));
-        let wait = now < self.reconnect_at_ns || self.lanes.iter().any(connecting);
+        let wait = now < self.reconnect_at_ns || self.is_connecting();
         if wait { 0 } else { self.cold.len().min(1) }
+    }
+
+    fn is_connecting(&self) -> bool {
+        let connecting = |lane: &Lane| matches!(lane.state, State::Connecting(_));
+        self.lanes.iter().any(connecting)
     }
 
     fn connect(&mut self, lane: usize) {
