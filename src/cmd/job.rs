@@ -117,7 +117,7 @@ impl Job<'_> {
                 Err(error) if self.keep_going && error.exit == Exit::Incomplete => {
                     self.context.ui.warn(&error.to_string());
                     let reason = error.what.lines().next().unwrap_or_default();
-                    for key in &self.matrix.cells {
+                    for key in self.matrix.cells() {
                         if key.adapter == adapter.name && !holes.has(key) {
                             holes.fail(key, reason);
                         }
@@ -139,9 +139,9 @@ impl Job<'_> {
     ) -> Result<()> {
         let ui = &self.context.ui;
         let finished = archive.finished_cells()?;
-        let planned = self.matrix.cells.len();
+        let planned = self.matrix.cells().count();
         let (start, mut ran) = (Instant::now(), 0);
-        for (index, key) in self.matrix.cells.iter().enumerate() {
+        for (index, key) in self.matrix.cells().enumerate() {
             let before = finished
                 .iter()
                 .map(|(_, cell)| cell)
@@ -214,7 +214,8 @@ impl Job<'_> {
 
     /// How long the rest will take: the phases, and what a cell took beyond them so far.
     fn seconds_left(&self, index: usize, start: Instant, ran: usize) -> String {
-        let phases = |cells: &[CellKey]| -> f64 {
+        let cells: Vec<&CellKey> = self.matrix.cells().collect();
+        let phases = |cells: &[&CellKey]| -> f64 {
             cells
                 .iter()
                 .map(|key| self.plan.cell_seconds(key.rate_rps.unwrap_or_default()))
@@ -223,10 +224,10 @@ impl Job<'_> {
         let overhead = if ran == 0 {
             2.0
         } else {
-            let each = phases(&self.matrix.cells[..1]);
+            let each = phases(&cells[..1]);
             (start.elapsed().as_secs_f64() / ran as f64 - each).max(0.0)
         };
-        let rest = &self.matrix.cells[index..];
+        let rest = &cells[index..];
         let seconds = (phases(rest) + overhead * rest.len() as f64).round() as u64;
         if seconds < 60 {
             format!("{seconds} s")
@@ -264,7 +265,7 @@ impl Job<'_> {
                 self.context.ui.color(),
             ))?;
         }
-        let unmeasured = self.matrix.cells.iter().filter(|key| {
+        let unmeasured = self.matrix.cells().filter(|key| {
             !summary
                 .cells
                 .iter()

@@ -23,6 +23,7 @@ pub mod spec;
 pub mod spin;
 pub mod tally;
 pub mod template;
+pub mod turns;
 
 pub use driver::Driver;
 pub use keep::Kept;
@@ -110,6 +111,7 @@ impl Armed {
             generator_spin_us: tally.spun_ns as f64 / 1e3,
             longest_pause_us: tally.longest_pause_ns as f64 / 1e3,
             spilled: tally.spilled,
+            completed_by_block: vec![],
             faults: faults.into_iter().flatten().collect(),
             errors: tally.errors(),
             ..Load::default()

@@ -456,7 +456,7 @@ mod tests {
         for entry in kit.plans().unwrap() {
             let plan = entry.loaded.unwrap();
             let matrix = plan.cells(&kit.adapters_of(&plan).unwrap()).unwrap();
-            assert!(!matrix.cells.is_empty());
+            assert!(!matrix.units.is_empty());
         }
     }
 }

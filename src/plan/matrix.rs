@@ -7,13 +7,27 @@ use crate::draw::{Draw, key};
 use crate::error::{Error, Result};
 use crate::record::schema::{CellKey, Hole};
 
+/// What is run, written, judged and tried again as one: a cell, or all sides and loads of a pair.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unit {
+    /// At least one; in a pair by load (the open loop first), then by side.
+    pub cells: Vec<CellKey>,
+}
+
 /// What a plan comes to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Matrix {
     /// In the order in which they run.
-    pub cells: Vec<CellKey>,
+    pub units: Vec<Unit>,
     /// What the plan names and nobody can run, and why.
     pub holes: Vec<Hole>,
+}
+
+impl Matrix {
+    /// All cells, in the order in which they are numbered.
+    pub fn cells(&self) -> impl Iterator<Item = &CellKey> {
+        self.units.iter().flat_map(|unit| &unit.cells)
+    }
 }
 
 impl Plan {
@@ -31,14 +45,15 @@ impl Plan {
                         .map(|contender| self.cell(contender, workload, *rate_rps, repetition))
                         .collect();
                     draw.shuffle(&mut block);
-                    matrix.cells.extend(block);
+                    let alone = |cell| Unit { cells: vec![cell] };
+                    matrix.units.extend(block.into_iter().map(alone));
                 }
             }
         }
         if self.order == Order::Shuffled {
-            draw.shuffle(&mut matrix.cells);
+            draw.shuffle(&mut matrix.units);
         }
-        if matrix.cells.is_empty() {
+        if matrix.units.is_empty() {
             let reasons: Vec<String> = matrix
                 .holes
                 .iter()
@@ -97,6 +112,7 @@ impl Plan {
             repetition,
             attempt: 1,
             role: "measure".to_owned(),
+            ..CellKey::default()
         }
     }
 
@@ -122,11 +138,10 @@ impl Plan {
     /// What `--dry-run` prints: every cell in its order, the phases at each rate, the holes, the time.
     pub fn dry_run(&self, matrix: &Matrix) -> String {
         let total_s: f64 = matrix
-            .cells
-            .iter()
+            .cells()
             .map(|cell| self.cell_seconds(cell.rate_rps.unwrap_or_default()))
             .sum();
-        let count = matrix.cells.len();
+        let count = matrix.cells().count();
         let mut text = format!(
             "plan {}: {count} cells, {} of phases (starting and proving a cell comes on top)\n",
             self.name,
@@ -142,15 +157,14 @@ impl Plan {
         }
         let width = |field: fn(&CellKey) -> String| {
             matrix
-                .cells
-                .iter()
+                .cells()
                 .map(|cell| field(cell).len())
                 .max()
                 .unwrap_or(0)
         };
         let workloads = width(|cell| cell.workload.clone());
         let rates = width(rate_text);
-        for (index, cell) in matrix.cells.iter().enumerate() {
+        for (index, cell) in matrix.cells().enumerate() {
             let contender = Contender {
                 adapter: cell.adapter.clone(),
                 label: cell.label.clone(),
@@ -215,6 +229,10 @@ mod tests {
         plan.adapters = names.iter().map(|name| name.parse().unwrap()).collect();
     }
 
+    fn cells(plan: &Plan, adapters: &[Adapter]) -> Vec<CellKey> {
+        plan.cells(adapters).unwrap().cells().cloned().collect()
+    }
+
     fn four() -> (Plan, Vec<Adapter>) {
         let mut plan = plan();
         let names = ["express", "fastify", "nginx", "node-http"];
@@ -227,7 +245,7 @@ mod tests {
     fn grouped_draws_each_block_anew_and_keeps_the_groups() {
         let (mut plan, adapters) = four();
         plan.repetitions = 12;
-        let cells = plan.cells(&adapters).unwrap().cells;
+        let cells = cells(&plan, &adapters);
         assert_eq!(cells.len(), 4 * 2 * 2 * 12);
         let mut orders = BTreeSet::new();
         let mut groups = Vec::new();
@@ -251,19 +269,15 @@ mod tests {
     #[test]
     fn shuffled_runs_the_same_cells_in_another_order() {
         let (mut plan, adapters) = four();
-        let grouped = plan.cells(&adapters).unwrap().cells;
+        let grouped = cells(&plan, &adapters);
         plan.order = Order::Shuffled;
-        let shuffled = plan.cells(&adapters).unwrap().cells;
+        let shuffled = cells(&plan, &adapters);
         assert_ne!(grouped, shuffled);
         let set = |cells: Vec<CellKey>| cells.into_iter().collect::<BTreeSet<_>>();
         assert_eq!(set(grouped), set(shuffled.clone()));
-        assert_eq!(
-            plan.cells(&adapters).unwrap().cells,
-            shuffled,
-            "drawn from the seed"
-        );
+        assert_eq!(cells(&plan, &adapters), shuffled, "drawn from the seed");
         plan.seed = 2;
-        assert_ne!(plan.cells(&adapters).unwrap().cells, shuffled);
+        assert_ne!(cells(&plan, &adapters), shuffled);
     }
 
     /// An archive says which seed it ran under: the order that follows from it may never change.
@@ -271,7 +285,7 @@ mod tests {
     fn the_order_of_a_seed_is_for_ever() {
         let (mut plan, adapters) = four();
         plan.rates_rps = vec![1000];
-        let cells = plan.cells(&adapters).unwrap().cells;
+        let cells = cells(&plan, &adapters);
         let firsts: Vec<&str> = cells.chunks(4).map(|b| b[0].adapter.as_str()).collect();
         assert_eq!(
             firsts,
@@ -310,8 +324,8 @@ mod tests {
                 "node-http hello: not built: its tool is in no registry",
             ]
         );
-        assert_eq!(matrix.cells.len(), (3 + 2) * 2 * 3);
-        assert!(matrix.cells.iter().any(|cell| cell.label == "slow"));
+        assert_eq!(matrix.cells().count(), (3 + 2) * 2 * 3);
+        assert!(matrix.cells().any(|cell| cell.label == "slow"));
 
         contenders(&mut plan, &["node-http"]);
         let error = plan.cells(&adapters).unwrap_err();
@@ -324,7 +338,7 @@ mod tests {
     #[test]
     fn a_cells_seed_is_every_adapters_and_no_other_cells() {
         let (plan, adapters) = four();
-        let cells = plan.cells(&adapters).unwrap().cells;
+        let cells = cells(&plan, &adapters);
         let seeds: BTreeSet<u64> = cells.iter().map(|cell| cell_seed(cell, 1)).collect();
         assert_eq!(seeds.len(), 2 * 2 * 3);
         let mut other = cells[0].clone();
@@ -353,7 +367,7 @@ mod tests {
         assert!(text.contains(" hole  hello  nginx: does not serve this workload\n"));
         let listed: Vec<&str> = text.lines().filter(|line| line.contains('#')).collect();
         assert_eq!(listed.len(), 42);
-        for (line, cell) in listed.iter().zip(&matrix.cells) {
+        for (line, cell) in listed.iter().zip(matrix.cells()) {
             assert!(line.ends_with(&format!("#{}  {}", cell.repetition, cell.adapter)));
         }
         assert_eq!([clock(49.6), clock(150.0)], ["50 s", "2 min 30 s"]);

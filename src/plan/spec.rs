@@ -38,7 +38,38 @@ pub struct Plan {
     #[serde(default = "five_seconds")]
     pub timeout: Span,
     /// Fresh containers per adapter, workload and rate.
+    #[serde(default = "once")]
     pub repetitions: u32,
+    /// Requests of a closed loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<u64>,
+    /// What a duel judges, each with a verdict of its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub metrics: Vec<Metric>,
+    /// Against whom the others of a duel are judged; by default the last of the adapters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<Contender>,
+    /// Groups of fresh containers, all sides alive at once, per workload and rate of a duel.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub pairs: u32,
+    /// Of them the null test: the reference against itself.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub null: u32,
+    /// How the sides of a duel take turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pairing: Option<Pairing>,
+    /// Length of a slice; by default 20 times the slower side's service p99, and at least 20.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slice_ms: Option<u64>,
+    /// The least difference that anybody cares for, as a share: 0.005 is 0.5 %.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smallest_effect: Option<f64>,
+    /// The closed loop of a duel's pairs, where a metric asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<Capacity>,
+    /// A cell that opens and closes a duel's session, to judge the scenery.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub canary: Option<Canary>,
     /// How long each phase lasts.
     #[serde(default)]
     pub phases: Phases,
@@ -82,6 +113,53 @@ pub enum Kind {
     Duel,
     Sustain,
     Closed,
+}
+
+/// What a duel judges; its names are those of the archive.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum,
+)]
+#[serde(rename_all = "snake_case")]
+#[clap(rename_all = "snake_case")]
+#[allow(missing_docs)]
+pub enum Metric {
+    CpuUsPerRequest,
+    MainThreadUsPerRequest,
+    ResponseP50Us,
+    ResponseP99Us,
+    CapacityRps,
+}
+
+/// How the sides of a duel take turns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Pairing {
+    /// In slices of milliseconds, all alive at once.
+    #[default]
+    Interleaved,
+    /// In alternated series of windows, one alive at a time, as the published experiments did.
+    Series,
+    /// Both, each with verdicts of its own.
+    Both,
+}
+
+/// The closed loop that a duel's capacity is measured in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Capacity {
+    /// A load for each, so that it is seen where more of them only queue.
+    pub connections: Vec<u32>,
+    /// How long each load lasts on the clock.
+    pub load: Seconds,
+}
+
+/// A target that is the same in every session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs)]
+pub struct Canary {
+    pub adapter: Contender,
+    pub workload: String,
 }
 
 /// How requests are paced. Only [`Loop::Open`] is built.
@@ -207,6 +285,14 @@ fn forges_bounds() -> Healthy {
         coverage: 0.95,
         p99_ms: 250.0,
     }
+}
+
+fn once() -> u32 {
+    1
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 fn one() -> u64 {

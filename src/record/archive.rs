@@ -310,6 +310,8 @@ pub fn cell_name(number: u32, key: &CellKey) -> String {
     }
     parts.push(format!("c{}", key.connections));
     parts.push(format!("r{}", key.repetition));
+    parts.extend(key.side.clone());
+    parts.extend(key.series.map(|series| format!("s{series}")));
     if key.attempt > 1 {
         parts.push(format!("a{}", key.attempt));
     }
@@ -487,6 +489,7 @@ mod tests {
             repetition: 2,
             attempt,
             role: role.into(),
+            ..CellKey::default()
         };
         for (key, name) in [
             (

@@ -145,6 +145,9 @@ pub struct Load {
     pub longest_pause_us: f64,
     /// Slots of a masked load that did not end before their slice's gap did; 0 without a mask.
     pub spilled: u64,
+    /// Completed slots by the block of the load in which they were due; empty where it has no blocks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub completed_by_block: Vec<u64>,
     /// What the instrument itself saw go wrong (a clock that stepped, a target that died), a sentence
     /// each; every one makes the load invalid. Observed, where `invalid_reasons` is derived.
     pub faults: Vec<String>,
@@ -238,6 +241,69 @@ pub struct CellKey {
     pub attempt: u32,
     /// `measure`, `null` or `canary`.
     pub role: String,
+    /// In a duel: which group of sides, all alive at once, it belongs to; from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pair: Option<u32>,
+    /// In a pair: its letter, in the order of [`Paired::sides`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub side: Option<String>,
+    /// In an alternated series of windows: its place, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub series: Option<u32>,
+}
+
+/// How a duel's masks are drawn: with the number of sides and the load's length they can be laid again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MaskSeed {
+    /// Of the order of the slices.
+    pub seed: u64,
+    /// The length of a slice; in every other block slices are five times as long.
+    pub slice_ns: u64,
+    /// How long the gap after a slice is.
+    pub gap_ns: u64,
+}
+
+/// What a side of a pair shares with the others, and what of its work lay where.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Paired {
+    /// Who is alive together, as `express@slow`, in the order of their letters.
+    pub sides: Vec<String>,
+    /// Slot 0 of every side, on CLOCK_MONOTONIC.
+    pub epoch_ns: u64,
+    /// The masks of the load.
+    pub mask: MaskSeed,
+    /// This side's slices joined end to end, in seconds.
+    pub own_s: f64,
+    /// The share of this side's CPU that it spent outside its slices and gaps, in percent, seen in an
+    /// uncounted block after the load; null where that block was not run.
+    pub background_pct: Option<f64>,
+}
+
+/// A stretch of the load between two readings of the target's CPU time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Window {
+    /// Its start, in seconds since slot 0.
+    pub start_s: f64,
+    /// Slots due in it that were completed.
+    pub completed: u64,
+    /// The cgroup's CPU time over it; null where it was not read.
+    pub cpu_us: Option<f64>,
+}
+
+/// A window of a masked load whose slices are all of one length.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Block {
+    /// Its start, in seconds since slot 0.
+    pub start_s: f64,
+    /// The length of its slices.
+    pub slice_ns: u64,
+    /// Slots due in it that were completed.
+    pub completed: u64,
+    /// The cgroup's CPU time over it; null where it was not read.
+    pub cpu_us: Option<f64>,
 }
 
 /// One cell, `cells/NNNN-…/cell.json`.
@@ -249,6 +315,15 @@ pub struct Cell {
     /// Which cell this is.
     #[serde(flatten)]
     pub key: CellKey,
+    /// What it shares with the other sides of its pair.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub paired: Option<Paired>,
+    /// Ten equal shares of a masked load, or the windows of a series.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub windows: Vec<Window>,
+    /// The blocks of a masked load, of short slices and of long ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocks: Vec<Block>,
     /// The machine's architecture, as in `x86_64`.
     pub arch: String,
     /// How the target ended under load, as in `exit code 137, killed for memory`; empty if it did not.
@@ -365,6 +440,65 @@ pub struct Likeness {
     pub less: Vec<String>,
 }
 
+/// Whether one side is faster than another on one metric, and how sure that is (METHOD, rule 15).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Verdict {
+    /// Who is judged, as `express@slow`.
+    pub a: String,
+    /// Against whom.
+    pub b: String,
+    /// The workload's name.
+    pub workload: String,
+    /// The workload's level of equity.
+    pub level: u32,
+    /// The schedule's rate; null in a closed loop.
+    pub rate_rps: Option<u64>,
+    /// Connections of the load that the metric is of.
+    pub connections: u32,
+    /// As the plan names it: `cpu_us_per_request`, `main_thread_us_per_request`, `response_p50_us`,
+    /// `response_p99_us` or `capacity_rps`.
+    pub metric: String,
+    /// `lower` or `higher`.
+    pub better: String,
+    /// `interval`: METHOD's rule over interleaved pairs; `published`: the rule of the published
+    /// experiments, over alternated series.
+    pub rule: String,
+    /// `faster`, `slower` or `no verdict`, of `a`.
+    pub verdict: String,
+    /// Why, in a sentence.
+    pub reason: String,
+    /// a / b: the geometric mean over pairs; null without any.
+    pub ratio: Option<f64>,
+    /// Its interval, corrected for all the comparisons that the plan makes.
+    pub ci_low: Option<f64>,
+    /// Its upper end.
+    pub ci_high: Option<f64>,
+    /// The interval's confidence, as in 0.9875.
+    pub confidence: f64,
+    /// Valid pairs that it rests on.
+    pub n: u32,
+    /// The standard deviation of the pairs' log-ratio; null with fewer than 2.
+    pub sd_log: Option<f64>,
+    /// Whether every value of one side lies beyond every value of the other: shown, not decisive.
+    pub separated: Option<bool>,
+    /// A percentile bootstrap over pairs at the same confidence: a cross-check only.
+    pub bootstrap_low: Option<f64>,
+    /// Its upper end.
+    pub bootstrap_high: Option<f64>,
+    /// The null test's 99 % interval of b against itself; null where there was none.
+    pub null_low: Option<f64>,
+    /// Its upper end.
+    pub null_high: Option<f64>,
+    /// Pairs of the null test.
+    pub null_n: u32,
+    /// How the ratio changes from short slices to long ones, as a factor; null where that was not seen.
+    pub slice_effect: Option<f64>,
+    /// How the ratio drifts from the first window of the load to the last, as a factor; null where that
+    /// was not seen.
+    pub trend: Option<f64>,
+}
+
 /// Something planned that has no number, and why.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -404,7 +538,7 @@ pub struct Summary {
     /// How far apart the adapters' responses are.
     pub likeness: Vec<Likeness>,
     /// Comparisons that the plan asked for.
-    pub verdicts: Vec<serde_json::Value>,
+    pub verdicts: Vec<Verdict>,
     /// Sustained rates, of sustain plans.
     pub sustained: Vec<serde_json::Value>,
     /// What has no number, and why.

@@ -1,0 +1,375 @@
+//! Who sends when, in a pair: the slices of all sides, drawn from a seed, so that anybody can lay them
+//! again. Pure.
+//!
+//! A *round* gives every side one slice. Rounds take their orders from the rows of a Williams square,
+//! in which each side follows each other equally often (Williams 1949). Rounds of short slices and of
+//! long ones are gathered in *blocks*, which alternate in a drawn order; between blocks nobody sends,
+//! and whoever counts CPU time reads it there.
+
+use super::mask::Slice;
+use crate::draw::Draw;
+use crate::record::schema::MaskSeed;
+
+/// Long slices are so many times as long as short ones.
+const LONG: u64 = 5;
+/// About the length of a block.
+const BLOCK_NS: u64 = 500_000_000;
+/// After a block nobody sends for so long: a reading that comes a little late still lies in it.
+const PAUSE_NS: u64 = 3_000_000;
+/// After a slice, where every slice's edge is read.
+const READING_PAUSE_NS: u64 = 1_000_000;
+
+/// How slices are laid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    /// Blocks of short and of long slices; short ones only where the load has no room for two of each.
+    Alternating,
+    /// Short slices only.
+    Plain,
+    /// Short slices only, and a pause after each, in which CPU time is read.
+    Read,
+}
+
+/// One side's slice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// Which side, from 0.
+    pub side: usize,
+    /// When, since the epoch.
+    pub slice: Slice,
+}
+
+/// Rounds whose slices are all of one length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// Its first slice's start, in nanoseconds since the epoch.
+    pub start_ns: u64,
+    /// The end of its last gap; a pause follows.
+    pub end_ns: u64,
+    /// The length of its slices.
+    pub slice_ns: u64,
+}
+
+/// All slices of all sides, in the order of time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Turns {
+    /// Slice by slice.
+    pub turns: Vec<Turn>,
+    /// Block by block.
+    pub blocks: Vec<Block>,
+}
+
+impl Turns {
+    /// As many whole blocks as fit into `length_ns`, for so many sides; at least one round, which may be
+    /// longer.
+    pub fn lay(sides: usize, mask: MaskSeed, length_ns: u64, pattern: Pattern) -> Self {
+        let plan = Blocks::plan(sides, mask, length_ns, pattern);
+        let mut layer = Layer {
+            short: Deck::new("order of slices", mask.seed, sides),
+            long: Deck::new("order of long slices", mask.seed, sides),
+            mask,
+            pause_ns: if pattern == Pattern::Read {
+                READING_PAUSE_NS
+            } else {
+                0
+            },
+            now_ns: 0,
+            turns: Self::default(),
+        };
+        let mut draw = Draw::new("order of blocks", mask.seed);
+        for _ in 0..plan.count {
+            match plan.long_rounds {
+                None => layer.block(1, plan.short_rounds),
+                Some(long_rounds) if draw.below(2) == 0 => {
+                    layer.block(1, plan.short_rounds);
+                    layer.block(LONG, long_rounds);
+                }
+                Some(long_rounds) => {
+                    layer.block(LONG, long_rounds);
+                    layer.block(1, plan.short_rounds);
+                }
+            }
+        }
+        layer.turns
+    }
+
+    /// One side's slices.
+    pub fn of(&self, side: usize) -> Vec<Slice> {
+        let own = self.turns.iter().filter(|turn| turn.side == side);
+        own.map(|turn| turn.slice).collect()
+    }
+
+    /// The ends of the blocks, in nanoseconds since the epoch.
+    pub fn block_ends_ns(&self) -> Vec<u64> {
+        self.blocks.iter().map(|block| block.end_ns).collect()
+    }
+
+    /// The end of the last gap.
+    pub fn end_ns(&self) -> u64 {
+        self.blocks.last().map_or(0, |block| block.end_ns)
+    }
+}
+
+/// How many blocks of how many rounds.
+struct Blocks {
+    /// Blocks, or pairs of a short and a long one.
+    count: u64,
+    short_rounds: u64,
+    long_rounds: Option<u64>,
+}
+
+impl Blocks {
+    fn plan(sides: usize, mask: MaskSeed, length_ns: u64, pattern: Pattern) -> Self {
+        let pause_ns = if pattern == Pattern::Read {
+            READING_PAUSE_NS
+        } else {
+            0
+        };
+        let round_ns = |times: u64| sides as u64 * (mask.slice_ns * times + mask.gap_ns + pause_ns);
+        let rounds = |round_ns: u64| ((BLOCK_NS + round_ns / 2) / round_ns).max(1);
+        let block_ns = |times, rounds| round_ns(times) * rounds + PAUSE_NS;
+        let short_rounds = rounds(round_ns(1));
+        let long_rounds = rounds(round_ns(LONG));
+        let pair_ns = block_ns(1, short_rounds) + block_ns(LONG, long_rounds);
+        let rows = williams(sides).len() as u64;
+        // Whole squares, unless they would cost more than a fifth of the load.
+        let balanced = |most: u64, rounds: &[u64]| {
+            let whole = |count: &u64| {
+                rounds
+                    .iter()
+                    .all(|rounds| (count * rounds).is_multiple_of(rows))
+            };
+            (most - most / 5..=most).rev().find(whole).unwrap_or(most)
+        };
+        let pairs = length_ns / pair_ns;
+        if pattern == Pattern::Alternating && pairs >= 2 {
+            return Self {
+                count: balanced(pairs, &[short_rounds, long_rounds]),
+                short_rounds,
+                long_rounds: Some(long_rounds),
+            };
+        }
+        // A load shorter than a block is one block of the rounds that fit.
+        let fit = (length_ns / round_ns(1)).max(1);
+        let short_rounds = short_rounds.min(fit);
+        let most = (length_ns / block_ns(1, short_rounds)).max(1);
+        Self {
+            count: balanced(most, &[short_rounds]),
+            short_rounds,
+            long_rounds: None,
+        }
+    }
+}
+
+struct Layer {
+    short: Deck,
+    long: Deck,
+    mask: MaskSeed,
+    pause_ns: u64,
+    now_ns: u64,
+    turns: Turns,
+}
+
+impl Layer {
+    fn block(&mut self, times: u64, rounds: u64) {
+        let start_ns = self.now_ns;
+        let length_ns = self.mask.slice_ns * times;
+        for _ in 0..rounds {
+            let deck = if times == 1 {
+                &mut self.short
+            } else {
+                &mut self.long
+            };
+            for side in deck.deal() {
+                let slice = Slice {
+                    start_ns: self.now_ns,
+                    length_ns,
+                    gap_ns: self.mask.gap_ns,
+                };
+                self.turns.turns.push(Turn { side, slice });
+                self.now_ns = slice.gap_end_ns() + self.pause_ns;
+            }
+        }
+        self.turns.blocks.push(Block {
+            start_ns,
+            end_ns: self.now_ns,
+            slice_ns: length_ns,
+        });
+        self.now_ns += PAUSE_NS;
+    }
+}
+
+/// The rows of a Williams square, shuffled, dealt, and shuffled again.
+struct Deck {
+    rows: Vec<Vec<usize>>,
+    left: usize,
+    draw: Draw,
+}
+
+impl Deck {
+    fn new(purpose: &str, seed: u64, sides: usize) -> Self {
+        Self {
+            rows: williams(sides),
+            left: 0,
+            draw: Draw::new(purpose, seed),
+        }
+    }
+
+    fn deal(&mut self) -> Vec<usize> {
+        if self.left == 0 {
+            self.draw.shuffle(&mut self.rows);
+            self.left = self.rows.len();
+        }
+        self.left -= 1;
+        self.rows[self.left].clone()
+    }
+}
+
+/// Orders in which each side follows each other equally often: as many as there are sides, or twice as
+/// many where their number is odd (Williams 1949).
+pub fn williams(sides: usize) -> Vec<Vec<usize>> {
+    // 0, 1, n-1, 2, n-2, …: all differences between neighbours differ.
+    let zigzag = |i: usize| {
+        if i % 2 == 1 {
+            i.div_ceil(2)
+        } else {
+            (sides - i / 2) % sides
+        }
+    };
+    let row = |shift: usize| (0..sides).map(|i| (zigzag(i) + shift) % sides).collect();
+    let mut rows: Vec<Vec<usize>> = (0..sides).map(row).collect();
+    if sides % 2 == 1 && sides > 1 {
+        let mirrored: Vec<Vec<usize>> = rows
+            .iter()
+            .map(|row| row.iter().rev().copied().collect())
+            .collect();
+        rows.extend(mirrored);
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MASK: MaskSeed = MaskSeed {
+        seed: 7,
+        slice_ns: 20_000_000,
+        gap_ns: 1_000_000,
+    };
+    const SECOND_NS: u64 = 1_000_000_000;
+
+    #[test]
+    fn each_side_follows_each_other_equally_often() {
+        for sides in 2..=9 {
+            let mut follows = vec![0; sides * sides];
+            let mut places = vec![0; sides * sides];
+            for row in williams(sides) {
+                for pair in row.windows(2) {
+                    follows[pair[0] * sides + pair[1]] += 1;
+                }
+                for (place, side) in row.iter().enumerate() {
+                    places[place * sides + side] += 1;
+                }
+            }
+            let times = if sides % 2 == 1 { 2 } else { 1 };
+            for a in 0..sides {
+                for b in 0..sides {
+                    assert_eq!(
+                        follows[a * sides + b],
+                        if a == b { 0 } else { times },
+                        "{sides}"
+                    );
+                    assert_eq!(places[a * sides + b], times, "{sides}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_sides_share_the_time_alike_and_never_overlap() {
+        for sides in 2..=6 {
+            for pattern in [Pattern::Alternating, Pattern::Plain, Pattern::Read] {
+                for seconds in [0, 1, 3, 20] {
+                    let turns = Turns::lay(sides, MASK, seconds * SECOND_NS, pattern);
+                    let own = |side| -> u64 { turns.of(side).iter().map(|s| s.length_ns).sum() };
+                    assert!(
+                        (1..sides).all(|side| own(side) == own(0)),
+                        "{sides} {pattern:?}"
+                    );
+                    assert!(own(0) > 0);
+                    assert!(
+                        turns
+                            .turns
+                            .windows(2)
+                            .all(|pair| pair[0].slice.gap_end_ns() <= pair[1].slice.start_ns)
+                    );
+                    for side in 0..sides {
+                        assert!(crate::load::mask::Mask::new(turns.of(side)).is_some());
+                    }
+                    if seconds >= 3 {
+                        assert!(turns.end_ns() <= seconds * SECOND_NS);
+                        assert!(
+                            turns.end_ns() * 3 >= seconds * SECOND_NS * 2,
+                            "{sides} {pattern:?} {seconds}: {}",
+                            turns.end_ns()
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn short_and_long_blocks_come_alike_and_each_lies_within_its_edges() {
+        let turns = Turns::lay(2, MASK, 20 * SECOND_NS, Pattern::Alternating);
+        let short = turns
+            .blocks
+            .iter()
+            .filter(|block| block.slice_ns == MASK.slice_ns)
+            .count();
+        assert_eq!(turns.blocks.len(), 2 * short);
+        assert!((15..=25).contains(&short), "{short}");
+        for pair in turns.blocks.windows(2) {
+            assert_eq!(pair[1].start_ns, pair[0].end_ns + PAUSE_NS);
+        }
+        for turn in &turns.turns {
+            let block = turns
+                .blocks
+                .iter()
+                .find(|block| turn.slice.start_ns < block.end_ns)
+                .unwrap();
+            assert_eq!(turn.slice.length_ns, block.slice_ns);
+            assert!(
+                turn.slice.start_ns >= block.start_ns && turn.slice.gap_end_ns() <= block.end_ns
+            );
+        }
+        let short_load = Turns::lay(2, MASK, SECOND_NS, Pattern::Alternating);
+        assert!(
+            short_load
+                .blocks
+                .iter()
+                .all(|block| block.slice_ns == MASK.slice_ns),
+            "no room for two of each"
+        );
+    }
+
+    /// An archive says its seed: what is laid from it may never change.
+    #[test]
+    fn the_order_of_a_seed_is_for_ever() {
+        let turns = Turns::lay(3, MASK, SECOND_NS / 2, Pattern::Plain);
+        let sides: String = turns
+            .turns
+            .iter()
+            .map(|turn| turn.side.to_string())
+            .collect();
+        assert_eq!(sides, "012120021210201102021");
+        let other = Turns::lay(
+            3,
+            MaskSeed { seed: 8, ..MASK },
+            SECOND_NS / 2,
+            Pattern::Plain,
+        );
+        assert_ne!(turns, other);
+    }
+}
