@@ -20,6 +20,7 @@ mod load;
 mod report;
 mod run;
 mod selftest;
+mod units;
 mod verify;
 
 /// What every verb is given.

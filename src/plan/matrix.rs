@@ -14,6 +14,14 @@ pub struct Unit {
     pub cells: Vec<CellKey>,
 }
 
+impl Unit {
+    /// How many targets are alive in it at once.
+    pub fn sides(&self) -> usize {
+        let open = |key: &&CellKey| key.rate_rps == self.cells[0].rate_rps && key.connections == self.cells[0].connections;
+        self.cells.iter().take_while(open).count()
+    }
+}
+
 /// What a plan comes to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Matrix {

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::record::samples::{COLUMNS, Mark, Sample};
 
 /// Reads one target from outside of its container.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Sampler {
     roots: Roots,
     target: Cgroup,
