@@ -85,6 +85,17 @@ impl Sampler {
         row.0
     }
 
+    /// CPU time alone, where a load pauses for it: of the main thread too between blocks, where it is
+    /// divided by what the block completed.
+    pub fn counters(&self, t_s: f64, phase: &str, mark: Mark) -> Sample {
+        let mut row = Row::new(t_s, phase, mark);
+        row.set("cpu_us", self.target.cpu_us());
+        if let (Mark::Block, Some(pid)) = (mark, self.main_thread) {
+            row.set("main_thread_us", process::main_thread_us(&self.roots, pid));
+        }
+        row.0
+    }
+
     fn memory(&self, row: &mut Row, pids: &[u32]) {
         row.set("rss_kib", process::rss_kib(&self.roots, pids));
         let bytes = self.target.memory_bytes();
@@ -278,7 +289,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn an_edge_has_everything_and_a_tick_what_is_cheap() {
+    fn an_edge_has_everything_a_tick_what_is_cheap_and_a_pause_cpu_time_alone() {
         let tree = v1();
         let sampler = Sampler::with_roots(tree.roots.clone(), 42, Some(70), true).unwrap();
         let edge = sampler.edge(1.5, "baseline", Mark::Start);
@@ -297,6 +308,18 @@ pub(crate) mod tests {
             let tick = sampler.tick(3.0, phase);
             assert_eq!(tick.mark, Mark::Tick);
             assert_eq!(tick.values.iter().flatten().count(), read, "{phase}");
+        }
+        let table = [
+            (Mark::Block, "load", Some(555)),
+            (Mark::Slice, "background", None),
+        ];
+        for (mark, phase, main_thread_us) in table {
+            let row = sampler.counters(4.0, phase, mark);
+            assert_eq!((row.phase.as_str(), row.mark), (phase, mark));
+            assert_eq!(row.get("cpu_us"), Some(1_234_567));
+            assert_eq!(row.get("main_thread_us"), main_thread_us, "{phase}");
+            let read = 1 + usize::from(main_thread_us.is_some());
+            assert_eq!(row.values.iter().flatten().count(), read, "{phase}");
         }
     }
 
