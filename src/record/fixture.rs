@@ -11,6 +11,7 @@ use crate::parity::exchange::{Answer, Ask, Body, Burst, Exchange, Heads};
 use crate::record::archive::{Archive, Evidence};
 use crate::record::hlog::{Hlog, Interval, new_histogram};
 use crate::record::samples::{COLUMNS, Mark, Sample};
+use crate::record::scenery::{CpuReading, Own, Reading, Scenery};
 use crate::record::schema::{
     Cell, CellKey, Dependency, Generator, Hole, Lateness, Ledger, Limits, Phase,
 };
@@ -198,8 +199,45 @@ pub fn observed(adapter: &str, repetition: u32) -> (Cell, Hlog, Vec<Sample>) {
             max: Some(400.0),
         },
     });
+    cell.scenery = Some(scenery());
     cell.digests.insert("image".into(), "sha256:0".into());
     (cell, hlog(adapter, repetition), samples())
+}
+
+/// A quiet virtual machine, that shows no frequencies.
+fn scenery() -> Scenery {
+    let reading = |monotonic_ns, idle_us: [u64; 2], pressure_us| Reading {
+        monotonic_ns,
+        realtime_ahead_ns: 1_700_000_000_000_000_000,
+        cpus: [0, 1]
+            .map(|cpu| CpuReading {
+                cpu,
+                idle_us: idle_us[cpu as usize],
+                interrupts_us: 10_000,
+                ..CpuReading::default()
+            })
+            .into(),
+        cpu_pressure_us: Some(pressure_us),
+        load_average_1m: Some(0.5),
+        hypervisor: Some(true),
+        swapped_pages: Some(0),
+        ..Reading::default()
+    };
+    Scenery {
+        start: reading(50_000_000_000, [9_000_000, 8_000_000], 700_000),
+        end: reading(52_000_000_000, [10_900_000, 9_880_000], 800_000),
+        target_cpus: vec![1],
+        load_cpus: vec![0],
+        own: Own {
+            targets_us: Some(100_000),
+            agents_us: Some(45_000),
+            dependencies_us: Some(30_000),
+            runner_us: Some(10_000),
+        },
+        generators_waited_us: Some(20_000),
+        generators_throttled_periods: Some(0),
+        other_containers: Some(0),
+    }
 }
 
 fn hlog(adapter: &str, repetition: u32) -> Hlog {
@@ -239,6 +277,7 @@ fn samples() -> Vec<Sample> {
             ("main_thread_us", cpu * 4 / 5),
             ("throttled_periods", 0),
             ("involuntary_switches", switches),
+            ("oom_kills", 0),
             ("rss_kib", rss * 1024),
             ("cgroup_kib", rss * 1024 + 512),
         ]

@@ -331,6 +331,13 @@ fn without_prose(document: &mut Value) {
                     Value::Array(reasons) if key.ends_with("_reasons") => {
                         reasons.iter_mut().for_each(silence);
                     }
+                    Value::Array(findings) if key == "guards" => {
+                        let prose = findings.iter_mut().flat_map(|found| {
+                            let fields = found.as_object_mut().into_iter().flatten();
+                            fields.filter(|(name, _)| matches!(name.as_str(), "what" | "fix"))
+                        });
+                        prose.for_each(|(_, text)| silence(text));
+                    }
                     other => without_prose(other),
                 }
             }

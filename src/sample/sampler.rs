@@ -50,6 +50,16 @@ impl Sampler {
         &self.target
     }
 
+    /// The generator's cgroup, where there is one to be read.
+    pub fn agent(&self) -> Option<&Cgroup> {
+        self.agent.as_ref()
+    }
+
+    /// How long the generator's threads were ready to run and did not, so far, in microseconds.
+    pub fn agent_waited_us(&self) -> Option<u64> {
+        process::waited_us(&self.roots, &self.agent.as_ref()?.procs())
+    }
+
     /// Everything, at an edge of a phase; under a millisecond, but for PSS.
     pub fn edge(&self, t_s: f64, phase: &str, mark: Mark) -> Sample {
         let mut row = Row::new(t_s, phase, mark);
@@ -185,6 +195,8 @@ pub(crate) mod tests {
                     "voluntary_ctxt_switches:\t900\nnonvoluntary_ctxt_switches:\t1\n",
                 ),
                 ("42/task/42/schedstat", "555999 641030309 5545\n"),
+                ("70/task/70/schedstat", "555999 2000000 5545\n"),
+                ("70/task/71/schedstat", "555999 500999 5545\n"),
                 ("14/comm", "ksoftirqd/0\n"),
                 ("14/cmdline", ""),
                 ("14/schedstat", "100600 1 2\n"),
@@ -241,7 +253,13 @@ pub(crate) mod tests {
         for (controller, name, text) in files {
             tree.write(&format!("cgroup/{controller}/docker/4b89/{name}"), text);
         }
-        tree.write("cgroup/cpuacct/docker/a9e7/cpuacct.usage", "7000000\n");
+        for (path, text) in [
+            ("cpuacct/docker/a9e7/cpuacct.usage", "7000000\n"),
+            ("cpu/docker/a9e7/cpu.stat", "nr_throttled 2\n"),
+            ("memory/docker/a9e7/cgroup.procs", "70\n"),
+        ] {
+            tree.write(&format!("cgroup/{path}"), text);
+        }
         tree
     }
 
