@@ -13,7 +13,10 @@ use crate::load::{Kept, clock};
 use crate::parity::Transcript;
 use crate::record::hlog::{self, Hlog};
 use crate::record::samples::{Mark, Sample};
+use crate::record::scenery::Scenery;
 use crate::record::schema::{Dependency, Load, MaskSeed, Phase};
+use crate::sample::sampler::Sampler;
+use crate::sample::scenery::{Around, Edge};
 
 /// How often memory is read under load; what reads shares the generator's CPU.
 const TICK: Duration = Duration::from_millis(500);
@@ -34,6 +37,8 @@ pub(super) struct Loaded {
     /// Slot 0 of all sides, on CLOCK_MONOTONIC.
     pub(super) epoch_ns: u64,
     pub(super) mask: Option<MaskSeed>,
+    /// Of a counted load.
+    pub(super) scenery: Option<Scenery>,
     /// Of a load that is not its unit's first.
     pub(super) own: Option<Own>,
 }
@@ -48,54 +53,68 @@ pub(super) struct Own {
 impl Take<'_> {
     /// Drives a load on every side at once, sampled from edge to edge.
     pub(super) async fn drive(&mut self, phase: &str, load: &PlannedLoad) -> Result<Vec<Loaded>> {
-        let mut dependencies = Vec::new();
         for (side, spec) in self.sides.iter_mut().zip(&load.specs) {
             let connections = spec.connections;
-            self.ui.now(&format!("{phase}: opening {connections} connections"));
+            self.ui
+                .now(&format!("{phase}: opening {connections} connections"));
             side.stage.link.arm(spec).await?;
             // From here on they count for this load.
             side.stage.dependencies().await?;
         }
+        let counted = phase == "load";
         let rows = self.sides.first().map_or(0, |side| side.samples.len());
         let start_s = self.edge(phase, Mark::Start);
+        let before = counted.then(|| self.scenery());
         let epoch_ns = clock::now_ns() + LEAD.as_nanos() as u64;
         for side in &mut self.sides {
             side.stage.link.go(epoch_ns).await?;
         }
         let samplers = self.sides.iter().map(|side| side.stage.sampler.clone());
-        let readings = load.readings.begin(samplers.collect(), phase, epoch_ns, self.start);
+        let readings = load
+            .readings
+            .begin(samplers.collect(), phase, epoch_ns, self.start);
 
         let mut done: Vec<Option<Loaded>> = self.sides.iter().map(|_| None).collect();
-        let mut over = 0;
+        let (mut over, mut after) = (0, None);
         let mut ticks = tokio::time::interval(TICK);
         ticks.tick().await;
         while done.iter().any(Option::is_none) {
-            let busy = self.sides.iter_mut().zip(&done).enumerate();
-            let busy = busy.filter(|(_, (_, done))| done.is_none());
-            let next = select_all(busy.map(|(index, (side, _))| {
-                let event = side.stage.link.event(SILENCE);
-                Box::pin(async move { (index, event.await) })
-            }));
-            let (index, event) = tokio::select! {
-                ((index, event), ..) = next => (index, event?),
-                _ = ticks.tick() => {
-                    self.tick(phase);
-                    continue;
+            let heard = {
+                let busy = self.sides.iter_mut().zip(&done).enumerate();
+                let busy = busy.filter(|(_, (_, done))| done.is_none());
+                let events = busy.map(|(index, (side, _))| {
+                    let event = side.stage.link.event(SILENCE);
+                    Box::pin(async move { (index, event.await) })
+                });
+                tokio::select! {
+                    (heard, ..) = select_all(events) => Some(heard),
+                    _ = ticks.tick() => None,
                 }
             };
+            let Some((index, event)) = heard else {
+                self.tick(phase);
+                continue;
+            };
+            let event = event?;
             match event {
                 Event::Progress { progress } if index == 0 => {
-                    self.ui.now(&progress_line(phase, &progress, load.specs[0].slots()));
+                    self.ui
+                        .now(&progress_line(phase, &progress, load.specs[0].slots()));
                 }
                 Event::Progress { .. } => {}
                 Event::Over => {
                     over += 1;
                     if over == self.sides.len() {
+                        after = counted.then(|| self.scenery());
                         self.edge(phase, Mark::End);
                         self.end_phase(phase, start_s);
                     }
                 }
-                Event::Done { load: figures, hlog, kept } => {
+                Event::Done {
+                    load: figures,
+                    hlog,
+                    kept,
+                } => {
                     done[index] = Some(Loaded {
                         load: *figures,
                         hlog: hlog::read(&hlog)?,
@@ -104,6 +123,7 @@ impl Take<'_> {
                         target_ended: String::new(),
                         epoch_ns,
                         mask: load.mask,
+                        scenery: None,
                         own: None,
                     });
                 }
@@ -114,7 +134,32 @@ impl Take<'_> {
             side.samples.extend(read);
             side.samples[rows..].sort_by(|a, b| a.t_s.total_cmp(&b.t_s));
         }
-        Ok(done.into_iter().flatten().collect())
+        let mut loaded: Vec<Loaded> = done.into_iter().flatten().collect();
+        if let (Some(before), Some(after)) = (before, after) {
+            let scenery = before.until(after, self.around(&loaded).await?);
+            for loaded in &mut loaded {
+                loaded.scenery = Some(scenery.clone());
+            }
+        }
+        Ok(loaded)
+    }
+
+    /// The machine at this moment, and what of its work is ours.
+    fn scenery(&self) -> Edge {
+        let samplers: Vec<&Sampler> = self.sides.iter().map(|side| &side.stage.sampler).collect();
+        let cpus = &self.bench.cpus;
+        let cpus: Vec<u32> = cpus.target.iter().chain(cpus.load.iter()).collect();
+        Edge::read(&samplers, &cpus)
+    }
+
+    async fn around(&self, loaded: &[Loaded]) -> Result<Around> {
+        let dependencies = loaded.iter().flat_map(|loaded| &loaded.dependencies);
+        Ok(Around {
+            target_cpus: self.bench.cpus.target.iter().collect(),
+            load_cpus: self.bench.cpus.load.iter().collect(),
+            dependencies_us: Some(dependencies.map(|one| one.cpu_us as u64).sum()),
+            other_containers: Some(self.bench.run.other_containers().await?),
+        })
     }
 }
 
@@ -123,7 +168,13 @@ fn progress_line(phase: &str, progress: &Progress, slots: u64) -> String {
         0 => String::new(),
         count => format!(", {count} not completed"),
     };
-    let Progress { due, p50_us, p99_us, late_p99_us, .. } = progress;
+    let Progress {
+        due,
+        p50_us,
+        p99_us,
+        late_p99_us,
+        ..
+    } = progress;
     // A closed loop that time alone ends has no number of slots worth a mention.
     let slots = match slots {
         u64::MAX => format!("{due} requests"),

@@ -26,8 +26,6 @@ const GAPS_PER_SLICE: u64 = 20;
 const AFTER_BLOCK_NS: i64 = 300_000;
 /// A slice's edge is read so long before it: before its side wakes up, after the last one's gap.
 const BEFORE_SLICE_NS: i64 = 700_000;
-/// Windows of a series, as in the published experiments.
-const WINDOWS: u64 = 3;
 /// Responses of a closed loop that time ends are kept out of the first so many a second: it is not known
 /// beforehand how many there will be.
 const KEPT_OUT_OF_RPS: f64 = 500.0;
@@ -76,7 +74,10 @@ pub(super) struct Point<'a> {
 impl<'a> Point<'a> {
     /// The loads of a unit's cells.
     pub(super) fn of(cells: &'a [CellKey], sides: usize) -> Vec<Self> {
-        cells.chunks(sides.max(1)).map(|cells| Self { cells }).collect()
+        cells
+            .chunks(sides.max(1))
+            .map(|cells| Self { cells })
+            .collect()
     }
 
     /// What all sides have in common.
@@ -127,12 +128,15 @@ impl Take<'_> {
             let blocks_ns = turns.block_ends_ns();
             load.read_after(&blocks_ns);
             // The slots are fewer by then: draw again from those that there are.
-            for spec in load.specs.iter_mut().filter(|spec| matches!(spec.pace, Pace::Open { .. })) {
+            for spec in load
+                .specs
+                .iter_mut()
+                .filter(|spec| matches!(spec.pace, Pace::Open { .. }))
+            {
                 spec.keep = kept::slots(spec.slots(), seed);
             }
         } else if key.series.is_some() {
-            let windows_ns: Vec<u64> = (1..=WINDOWS).map(|n| n * length_ns / WINDOWS).collect();
-            load.read_after(&windows_ns);
+            load.read_after(&turns::windows_ns(length_ns));
         }
         load
     }
@@ -143,10 +147,17 @@ impl Take<'_> {
         let key = point.key();
         let warm_up = self.plan.phases.warm_up;
         let sides = self.sides.len();
-        let own_s = warm_up.seconds_at(key.rate_rps.unwrap_or(u64::MAX));
-        let seconds = if sides == 1 { own_s } else { warm_up.seconds.get().max(own_s * sides as f64) };
+        let own_s = warm_up.seconds_at(key.rate_rps.unwrap_or_default());
+        let seconds = if sides == 1 {
+            own_s
+        } else {
+            warm_up.seconds.get().max(own_s * sides as f64)
+        };
         let length_ns = (seconds * 1e9).round() as u64;
-        let specs = self.sides.iter().map(|side| self.spec(side, key, length_ns, seed));
+        let specs = self
+            .sides
+            .iter()
+            .map(|side| self.spec(side, key, length_ns, seed));
         let mut load = PlannedLoad::plain(specs.collect());
         if key.pair.is_none() {
             self.drive("warm-up", &load).await?;
@@ -160,11 +171,20 @@ impl Take<'_> {
     }
 
     /// Load that is not counted, after the counted one: whose CPU time lies in whose slices?
-    pub(super) async fn background(&mut self, point: &Point<'_>, rhythm: Option<Rhythm>) -> Result<()> {
-        let (Some(rhythm), key) = (rhythm, point.key()) else { return Ok(()) };
+    pub(super) async fn background(
+        &mut self,
+        point: &Point<'_>,
+        rhythm: Option<Rhythm>,
+    ) -> Result<()> {
+        let (Some(rhythm), key) = (rhythm, point.key()) else {
+            return Ok(());
+        };
         let mask = rhythm.mask(mask_seed(key, self.plan.seed));
-        let turns = turns::background(self.sides.len(), mask);
-        let specs = self.sides.iter().map(|side| self.spec(side, key, 0, self.seed ^ 5));
+        let turns = Turns::background(self.sides.len(), mask);
+        let specs = self
+            .sides
+            .iter()
+            .map(|side| self.spec(side, key, 0, self.seed ^ 5));
         let mut load = PlannedLoad::plain(specs.collect());
         load.take_turns(&turns);
         let starts = turns.turns.iter().map(|turn| turn.slice.start_ns);
@@ -225,7 +245,10 @@ impl PlannedLoad {
         // The last block ends with the load, which is read anyway.
         let between = &blocks_ns[..blocks_ns.len().saturating_sub(1)];
         self.readings = Readings {
-            at_ns: between.iter().map(|ns| *ns as i64 + AFTER_BLOCK_NS).collect(),
+            at_ns: between
+                .iter()
+                .map(|ns| *ns as i64 + AFTER_BLOCK_NS)
+                .collect(),
             mark: Mark::Block,
         };
     }

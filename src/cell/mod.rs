@@ -67,6 +67,7 @@ pub async fn run(
 ) -> std::result::Result<Vec<Measured>, Trouble> {
     let lifetime = Duration::from_secs_f64(entry.seconds) + SLACK;
     let mut take = Take {
+        bench,
         sides: vec![],
         points: Point::of(entry.cells, entry.contests.len()),
         start: Instant::now(),
@@ -132,6 +133,7 @@ impl<'a> Side<'a> {
 
 /// A measurement in progress.
 struct Take<'a> {
+    bench: &'a Bench<'a>,
     sides: Vec<Side<'a>>,
     points: Vec<Point<'a>>,
     start: Instant,
@@ -197,18 +199,23 @@ impl<'a> Take<'a> {
         let mut loaded = self.drive("load", &load).await?;
         for (index, loaded) in loaded.iter_mut().enumerate() {
             let side = &mut self.sides[index];
-            let failed = |reason| Failed { side: index, reason };
+            let failed = |reason| Failed {
+                side: index,
+                reason,
+            };
             if first {
                 if let Err(reason) = side.stage.keep(&loaded.kept, unix_s) {
                     return Ok(Err(failed(reason)));
                 }
             } else {
                 match side.stage.only_kept(&loaded.kept, unix_s) {
-                    Ok(transcript) => loaded.own = Some(Own {
-                        transcript,
-                        samples: side.samples.split_off(rows),
-                        phases: self.phases[phases..].to_vec(),
-                    }),
+                    Ok(transcript) => {
+                        loaded.own = Some(Own {
+                            transcript,
+                            samples: side.samples.split_off(rows),
+                            phases: self.phases[phases..].to_vec(),
+                        })
+                    }
                     Err(reason) => return Ok(Err(failed(reason))),
                 }
             }
@@ -230,7 +237,12 @@ impl<'a> Take<'a> {
             self.ui.now(&format!("{who}: parity {when} the load"));
             match side.stage.prove(when, seed).await? {
                 Ok(variants) => side.variants = variants,
-                Err(reason) => return Ok(Err(Failed { side: index, reason })),
+                Err(reason) => {
+                    return Ok(Err(Failed {
+                        side: index,
+                        reason,
+                    }));
+                }
             }
         }
         self.end_phase(&format!("parity {when}"), start_s);
@@ -301,7 +313,11 @@ impl<'a> Take<'a> {
 
     /// A record for every cell that has a load.
     fn records(&mut self, loads: Vec<Vec<Loaded>>, logs: &[Vec<u8>]) -> Vec<Measured> {
-        let names: Vec<String> = self.sides.iter().map(|side| side.contest.contender()).collect();
+        let names: Vec<String> = self
+            .sides
+            .iter()
+            .map(|side| side.contest.contender())
+            .collect();
         let mut records = Vec::new();
         for (point, loaded) in self.points.iter().zip(loads) {
             for ((index, loaded), key) in loaded.into_iter().enumerate().zip(point.cells) {
@@ -327,6 +343,7 @@ impl<'a> Take<'a> {
                     start_ms: Some(side.stage.start_ms),
                     image_mib: image.size_bytes as f64 / (1024.0 * 1024.0),
                     limits: side.stage.limits.clone(),
+                    scenery: loaded.scenery,
                     phases: own.phases,
                     started_unix_s: self.started_unix_s,
                     digests: [("image".to_owned(), image.id.clone())].into(),

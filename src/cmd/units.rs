@@ -2,12 +2,13 @@
 //! within the plan's bound, written before the next one starts.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::job::Job;
 use crate::cell::{self, Bench, Contest, Entry, Measured, Refusal, Rhythm, Trouble};
 use crate::engine::Image;
 use crate::error::{Error, Result};
+use crate::guard::{Level, gate};
 use crate::plan::contender::Contender;
 use crate::plan::{Unit, dry_run};
 use crate::record::archive::{Archive, Evidence};
@@ -16,6 +17,8 @@ use crate::report::table;
 
 /// What a unit takes beyond its phases, in seconds, before one was seen.
 const OVERHEAD_S: f64 = 2.0;
+/// How long a unit waits for the machine to become quiet, at most.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The loop's state.
 pub(super) struct Units<'a> {
@@ -27,7 +30,6 @@ pub(super) struct Units<'a> {
     finished: Vec<Cell>,
     /// How long slices are: by workload and rate, fixed by the first pair of each.
     rhythms: BTreeMap<(String, Option<u64>), Rhythm>,
-    start: Instant,
     ran: usize,
     /// What the units that ran took beyond their phases, in seconds.
     overhead_s: f64,
@@ -48,7 +50,6 @@ impl<'a> Units<'a> {
             archive,
             finished: vec![],
             rhythms: BTreeMap::new(),
-            start: Instant::now(),
             ran: 0,
             overhead_s: 0.0,
         };
@@ -85,7 +86,13 @@ impl<'a> Units<'a> {
     }
 
     /// One unit, until it is valid or its attempts are used up. `number` is its first cell's.
-    async fn unit(&mut self, index: usize, unit: &Unit, number: u32, holes: &mut Holes) -> Result<()> {
+    async fn unit(
+        &mut self,
+        index: usize,
+        unit: &Unit,
+        number: u32,
+        holes: &mut Holes,
+    ) -> Result<()> {
         if unit.cells.iter().any(|key| holes.has(key)) {
             holes.spread(unit);
             return Ok(());
@@ -106,7 +113,10 @@ impl<'a> Units<'a> {
             let cells: Vec<CellKey> = unit
                 .cells
                 .iter()
-                .map(|key| CellKey { attempt, ..key.clone() })
+                .map(|key| CellKey {
+                    attempt,
+                    ..key.clone()
+                })
                 .collect();
             let measured = match self.measure(unit, &cells, &contests).await {
                 Ok(measured) => measured,
@@ -123,7 +133,10 @@ impl<'a> Units<'a> {
             for cell in &written {
                 ui.step(&format!("  {}", outcome(cell)));
             }
-            valid = written.iter().take(unit.sides()).all(|cell| cell.load.valid);
+            valid = written
+                .iter()
+                .take(unit.sides())
+                .all(|cell| cell.load.valid);
         }
         Ok(())
     }
@@ -136,15 +149,30 @@ impl<'a> Units<'a> {
     ) -> std::result::Result<Vec<Measured>, Trouble> {
         let (plan, ui) = (&self.job.plan, &self.job.context.ui);
         let seconds = plan.unit_seconds(unit);
-        let entry = Entry { contests, cells, seconds };
+        let entry = Entry {
+            contests,
+            cells,
+            seconds,
+        };
         let of = (cells[0].workload.clone(), cells[0].rate_rps);
         let mut rhythm = self.rhythms.get(&of).copied();
         let start = Instant::now();
+        self.wait_for_quiet().await;
         let measured = cell::run(self.bench, entry, plan, &mut rhythm, ui).await?;
         self.rhythms.extend(rhythm.map(|rhythm| (of, rhythm)));
         self.ran += 1;
         self.overhead_s += (start.elapsed().as_secs_f64() - seconds).max(0.0);
         Ok(measured)
+    }
+
+    /// Whether it became quiet is only said here: what runs during a load is judged in its record.
+    async fn wait_for_quiet(&self) {
+        let (cpus, ui) = (&self.bench.cpus, &self.job.context.ui);
+        let cpus: Vec<u32> = cpus.target.iter().chain(cpus.load.iter()).collect();
+        let finding = gate::quiet(&cpus, PATIENCE, |text| ui.now(text)).await;
+        if finding.level == Level::Warn {
+            ui.warn(&format!("{}: {}", finding.what, finding.fix));
+        }
     }
 
     /// Writes a unit's cells, the first load's last: an attempt whose first load is there is whole.
@@ -155,14 +183,22 @@ impl<'a> Units<'a> {
             .enumerate()
             .partition(|(place, _)| *place < unit.sides());
         for (place, measured) in later.into_iter().chain(first) {
-            let Measured { cell, hlog, samples, transcript, log } = measured;
+            let Measured {
+                cell,
+                hlog,
+                samples,
+                transcript,
+                log,
+            } = measured;
             let evidence = Evidence {
                 hlog: &hlog,
                 samples: &samples,
                 parity: &transcript,
                 target_log: &log,
             };
-            let cell = self.archive.put_cell(number + place as u32, cell, &evidence)?;
+            let cell = self
+                .archive
+                .put_cell(number + place as u32, cell, &evidence)?;
             written.push((place, cell));
         }
         written.sort_by_key(|(place, _)| *place);
@@ -173,13 +209,15 @@ impl<'a> Units<'a> {
     fn attempts_before(&self, unit: &Unit) -> (u32, bool) {
         let of = |key: &CellKey| {
             let key = key.clone();
-            self.finished.iter().filter(move |cell| is_attempt_of(cell, &key))
+            self.finished
+                .iter()
+                .filter(move |cell| is_attempt_of(cell, &key))
         };
         let attempts: Vec<u32> = of(&unit.cells[0]).map(|cell| cell.key.attempt).collect();
         let is_valid = |attempt: &u32| {
-            unit.cells[..unit.sides()].iter().all(|key| {
-                of(key).any(|cell| cell.key.attempt == *attempt && cell.load.valid)
-            })
+            unit.cells[..unit.sides()]
+                .iter()
+                .all(|key| of(key).any(|cell| cell.key.attempt == *attempt && cell.load.valid))
         };
         let valid = attempts.iter().any(is_valid);
         (attempts.into_iter().max().unwrap_or(0), valid)
@@ -201,8 +239,16 @@ impl<'a> Units<'a> {
     /// Who takes part, side by side.
     fn contests(&self, unit: &'a Unit) -> Result<Vec<Contest<'a>>> {
         let contest = |key: &'a CellKey| {
-            let adapter = self.job.adapters.iter().find(|adapter| adapter.name == key.adapter);
-            let workload = self.job.workloads.iter().find(|workload| workload.name == key.workload);
+            let adapter = self
+                .job
+                .adapters
+                .iter()
+                .find(|adapter| adapter.name == key.adapter);
+            let workload = self
+                .job
+                .workloads
+                .iter()
+                .find(|workload| workload.name == key.workload);
             match (adapter, workload, self.built.get(&key.adapter)) {
                 (Some(adapter), Some(workload), Some(image)) => Ok(Contest {
                     adapter,
@@ -222,7 +268,10 @@ impl<'a> Units<'a> {
     /// How long the rest will take: the phases, and what a unit took beyond them so far.
     fn seconds_left(&self, index: usize) -> f64 {
         let rest = &self.job.matrix.units[index..];
-        let phases: f64 = rest.iter().map(|unit| self.job.plan.unit_seconds(unit)).sum();
+        let phases: f64 = rest
+            .iter()
+            .map(|unit| self.job.plan.unit_seconds(unit))
+            .sum();
         let overhead_s = match self.ran {
             0 => OVERHEAD_S,
             ran => self.overhead_s / ran as f64,
@@ -250,7 +299,8 @@ impl Holes {
     /// All cells of this adapter, label and workload.
     pub(super) fn fail(&mut self, key: &CellKey, reason: &str) {
         let adapter = contender(key);
-        self.failures.push(format!("{adapter} on {}: {reason}", key.workload));
+        self.failures
+            .push(format!("{adapter} on {}: {reason}", key.workload));
         self.list.push(Hole {
             adapter,
             workload: key.workload.clone(),
@@ -288,7 +338,11 @@ fn outcome(cell: &Cell) -> String {
     let who = match &cell.key.side {
         None => String::new(),
         Some(_) if cell.key.rate_rps.is_none() => {
-            format!("{}, {} connections: ", contender(&cell.key), cell.key.connections)
+            format!(
+                "{}, {} connections: ",
+                contender(&cell.key),
+                cell.key.connections
+            )
         }
         Some(_) => format!("{}: ", contender(&cell.key)),
     };

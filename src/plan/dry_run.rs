@@ -120,6 +120,18 @@ fn units_text(matrix: &Matrix) -> String {
     text
 }
 
+/// A unit in one line: `hello 1000/s #2  pair 3  a express, b node-http`.
+pub fn title(unit: &Unit) -> String {
+    let first = &unit.cells[0];
+    format!(
+        "{} {} #{}  {}",
+        first.workload,
+        load_text(first),
+        first.repetition,
+        who(unit)
+    )
+}
+
 /// Who is measured, and in what part: `express`, `pair 3  a express, b node-http`.
 fn who(unit: &Unit) -> String {
     let first = &unit.cells[0];
@@ -162,7 +174,7 @@ fn short(seconds: f64) -> f64 {
 }
 
 /// Whole seconds as people say them: `1 h 05 min`, `2 min 30 s`, `50 s`.
-fn clock(seconds: f64) -> String {
+pub fn clock(seconds: f64) -> String {
     let seconds = seconds.round() as u64;
     match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
         (0, 0, s) => format!("{s} s"),

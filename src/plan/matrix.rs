@@ -14,14 +14,6 @@ pub struct Unit {
     pub cells: Vec<CellKey>,
 }
 
-impl Unit {
-    /// How many targets are alive in it at once.
-    pub fn sides(&self) -> usize {
-        let open = |key: &&CellKey| key.rate_rps == self.cells[0].rate_rps && key.connections == self.cells[0].connections;
-        self.cells.iter().take_while(open).count()
-    }
-}
-
 /// What a plan comes to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Matrix {
@@ -37,11 +29,14 @@ impl Unit {
         Self { cells: vec![cell] }
     }
 
-    /// How many targets are alive at once.
+    /// How many targets are alive at once: as many as the first load has cells.
     pub fn sides(&self) -> usize {
-        let first = &self.cells[0];
-        let load = |cell: &&CellKey| cell.r#loop == first.r#loop;
-        self.cells.iter().filter(load).count()
+        let load = |cell: &CellKey| (cell.rate_rps, cell.connections);
+        let first = load(&self.cells[0]);
+        self.cells
+            .iter()
+            .take_while(|cell| load(cell) == first)
+            .count()
     }
 }
 

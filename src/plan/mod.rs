@@ -6,7 +6,7 @@ mod check;
 pub mod connections;
 pub mod contender;
 pub mod cpus;
-mod dry_run;
+pub mod dry_run;
 pub mod expect;
 pub mod expected;
 mod kinds;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::matrix::Unit;
 use super::span::Seconds;
 use super::spec::Plan;
+use crate::record::schema::CellKey;
 
 /// How long the uncounted block after a pair's load lasts, in which both cgroups are read at every
 /// slice's edges (METHOD, rule 16), in seconds on the clock.
@@ -78,6 +79,16 @@ impl Plan {
     /// How long the phases of a unit last, in seconds on the clock.
     pub fn unit_seconds(&self, unit: &Unit) -> f64 {
         sum(&self.unit_phases(unit))
+    }
+
+    /// How long the load of a cell lasts on the clock, in nanoseconds: that of a pair's closed loop is its
+    /// own, any other's the phase's.
+    pub fn load_ns(&self, cell: &CellKey) -> u64 {
+        let seconds = match &self.capacity {
+            Some(capacity) if cell.pair.is_some() && cell.rate_rps.is_none() => capacity.load,
+            _ => self.phases.load,
+        };
+        (seconds.get() * 1e9).round() as u64
     }
 
     /// The phases of a unit in their order, in seconds on the clock.

@@ -125,6 +125,7 @@ pub fn transcript() -> Transcript {
         failures: vec![],
     };
     Transcript {
+        only_kept: false,
         exchanges: vec![exchange],
         burst: Some(Burst {
             asked: 1000,
