@@ -22,7 +22,7 @@ pub mod yaml;
 
 pub use adapter::Adapter;
 pub use kit::Kit;
-pub use matrix::{Matrix, Unit, cell_seed};
+pub use matrix::{Matrix, Unit, cell_seed, mask_seed};
 pub use overrides::Overrides;
 pub use spec::Plan;
 pub use workload::{Variant, Workload};
