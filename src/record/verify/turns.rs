@@ -223,3 +223,6 @@ fn blocks_read(source: &Source, name: &str) -> Result<usize> {
     let of_block = |row: &&Sample| row.phase == "load" && row.mark == Mark::Block;
     Ok(rows.iter().filter(of_block).count())
 }
+
+#[cfg(test)]
+mod tests;
