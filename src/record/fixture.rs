@@ -1,4 +1,5 @@
-//! A small, valid archive for tests: two adapters, two repetitions, 2 s of load at 1,000/s each.
+//! Small, valid archives for tests: two adapters, two repetitions, 2 s of load at 1,000/s each; and a
+//! pair of the same two, which share 2 s of load at 2,000/s of own time.
 
 use std::path::Path;
 
@@ -6,14 +7,18 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::error::Result;
+use crate::load::mask::Mask;
+use crate::load::schedule::{Arrivals, Schedule};
+use crate::load::turns::{Pattern, Turns};
 use crate::parity::Transcript;
 use crate::parity::exchange::{Answer, Ask, Body, Burst, Exchange, Heads};
+use crate::plan::mask_seed;
 use crate::record::archive::{Archive, Evidence};
 use crate::record::hlog::{Hlog, Interval, new_histogram};
 use crate::record::samples::{COLUMNS, Mark, Sample};
 use crate::record::scenery::{CpuReading, Own, Reading, Scenery};
 use crate::record::schema::{
-    Cell, CellKey, Dependency, Generator, Hole, Lateness, Ledger, Limits, Phase,
+    Cell, CellKey, Dependency, Generator, Hole, Lateness, Ledger, Limits, MaskSeed, Paired, Phase,
 };
 
 /// Too short to be published.
@@ -23,6 +28,21 @@ kind: matrix
 healthy: {coverage: 0.99, p99_ms: 10}
 repetitions: 2
 phases: {load: 2s}
+publishable: false
+comparable: true
+";
+
+/// The same of a duel.
+pub const DUEL: &str = "\
+name: fixture-duel
+kind: duel
+adapters: [nginx, express]
+reference: express
+metrics: [cpu_us_per_request]
+pairs: 1
+healthy: {coverage: 0.99, p99_ms: 10}
+phases: {load: 2s}
+seed: 7
 publishable: false
 comparable: true
 ";
@@ -62,10 +82,29 @@ pub fn archive() -> TempDir {
     dir
 }
 
+/// A finished archive of one pair in a folder of its own.
+pub fn duel() -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let archive = begin_with(dir.path(), DUEL);
+    for side in 0..2 {
+        let (cell, hlog, samples) = paired(side);
+        put(&archive, side as u32 + 1, cell, &hlog, &samples).unwrap();
+    }
+    archive.finish(generator(), vec![], vec![]).unwrap();
+    dir
+}
+
 /// An archive with one cell, as a killed run leaves it.
 pub fn begin(dir: &Path) -> Archive {
+    let archive = begin_with(dir, PLAN);
+    put_cell(&archive, 1, "nginx", 1).unwrap();
+    archive
+}
+
+/// An archive of this plan without any cell.
+fn begin_with(dir: &Path, plan: &str) -> Archive {
     let archive = Archive::create(dir).unwrap();
-    archive.put("plan.yaml", PLAN.as_bytes()).unwrap();
+    archive.put("plan.yaml", plan.as_bytes()).unwrap();
     archive
         .put_json("environment.json", &json!({"cpus": 2, "kernel": "test"}))
         .unwrap();
@@ -84,16 +123,25 @@ pub fn begin(dir: &Path) -> Archive {
             text("workloads/hello/workload.yaml", WORKLOAD),
         ])
         .unwrap();
-    put_cell(&archive, 1, "nginx", 1).unwrap();
     archive
 }
 
 /// Writes one cell of it.
 pub fn put_cell(archive: &Archive, number: u32, adapter: &str, repetition: u32) -> Result<Cell> {
     let (cell, hlog, samples) = observed(adapter, repetition);
+    put(archive, number, cell, &hlog, &samples)
+}
+
+fn put(
+    archive: &Archive,
+    number: u32,
+    cell: Cell,
+    hlog: &Hlog,
+    samples: &[Sample],
+) -> Result<Cell> {
     let evidence = Evidence {
-        hlog: &hlog,
-        samples: &samples,
+        hlog,
+        samples,
         parity: &transcript(),
         target_log: b"listening\n",
     };
@@ -202,7 +250,7 @@ pub fn observed(adapter: &str, repetition: u32) -> (Cell, Hlog, Vec<Sample>) {
     });
     cell.scenery = Some(scenery());
     cell.digests.insert("image".into(), "sha256:0".into());
-    (cell, hlog(adapter, repetition), samples())
+    (cell, hlog(adapter, repetition, 2000), samples())
 }
 
 /// A quiet virtual machine, that shows no frequencies.
@@ -241,13 +289,93 @@ fn scenery() -> Scenery {
     }
 }
 
-fn hlog(adapter: &str, repetition: u32) -> Hlog {
+/// How the turns of [`paired`] are laid: with the plan's 2 s of load, two blocks of each kind.
+pub fn mask(key: &CellKey) -> MaskSeed {
+    MaskSeed {
+        seed: mask_seed(key, 7),
+        slice_ns: 20_000_000,
+        gap_ns: 1_000_000,
+    }
+}
+
+/// One side of a pair as it was observed, and its evidence: every slot of its slices completed. In the
+/// block after the load side 0 spends 100 us of CPU in its own turns and none in the other's, side 1
+/// spends 90 and 10.
+pub fn paired(side: usize) -> (Cell, Hlog, Vec<Sample>) {
+    let adapters = ["nginx", "express"];
+    let (mut cell, _, mut rows) = observed(adapters[side], 1);
+    cell.key.rate_rps = Some(2000);
+    cell.load.offered_rps = Some(2000.0);
+    cell.key.pair = Some(1);
+    cell.key.side = Some(["a", "b"][side].into());
+    let mask = mask(&cell.key);
+    cell.paired = Some(Paired {
+        sides: adapters.map(str::to_owned).into(),
+        epoch_ns: 5_000_000_000,
+        mask,
+        ..Paired::default()
+    });
+    let turns = Turns::lay(2, mask, 2_000_000_000, Pattern::Alternating);
+    let own = Mask::new(turns.of(side)).unwrap();
+    let schedule = Schedule::new(2000, Arrivals::Uniform, own, 0);
+    let due = turns.blocks.iter().map(|b| schedule.due(b.end_ns - 1));
+    let due: Vec<u64> = std::iter::once(0).chain(due).collect();
+    cell.load.completed_by_block = due.windows(2).map(|edge| edge[1] - edge[0]).collect();
+    let slots = schedule.slots();
+    cell.load.ledger = Ledger {
+        scheduled: slots,
+        completed: slots,
+        ..Ledger::default()
+    };
+    cell.load.duration_s = slots as f64 / 2000.0;
+
+    let reading = |t_s: f64, phase: &str, mark, cpu_us: u64| {
+        let mut sample = Sample {
+            t_s,
+            phase: phase.into(),
+            mark,
+            values: [None; COLUMNS.len()],
+        };
+        sample.values[0] = Some(cpu_us);
+        sample
+    };
+    // A block's CPU is 50 us for each of its slots, as the load's edges of `samples` would have it.
+    let start_us = 5000;
+    let end = rows
+        .iter()
+        .position(|row| row.phase == "load" && row.mark == Mark::End);
+    let end = end.unwrap();
+    rows[end].values[0] = Some(start_us + 50 * slots);
+    let between = turns.blocks.iter().zip(&due[1..]);
+    let between = between.take(turns.blocks.len() - 1).map(|(block, due)| {
+        let t_s = 2.0 + block.end_ns as f64 / 1e9;
+        reading(t_s, "load", Mark::Block, start_us + 50 * due)
+    });
+    rows.splice(end..end, between.collect::<Vec<_>>());
+    let mut cpu_us = 300_000;
+    let background = Turns::background(2, mask).turns;
+    let mut edges = vec![reading(4.5, "background", Mark::Slice, cpu_us)];
+    for turn in background {
+        let foreign_us = 10 * side as u64;
+        cpu_us += if turn.side == side {
+            100 - foreign_us
+        } else {
+            foreign_us
+        };
+        let t_s = 4.5 + turn.slice.gap_end_ns() as f64 / 1e9;
+        edges.push(reading(t_s, "background", Mark::Slice, cpu_us));
+    }
+    rows.extend(edges);
+    (cell, hlog(adapters[side], 1, slots), rows)
+}
+
+fn hlog(adapter: &str, repetition: u32, slots: u64) -> Hlog {
     let slower = if adapter == "nginx" { 1 } else { 3 };
     let mut log = Hlog::empty();
     log.start_unix_s = 1_700_000_002.0;
     for second in 0..2u64 {
         let mut hist = new_histogram();
-        for i in 0..1000u64 {
+        for i in 0..slots / 2 {
             let ns = 60_000 + (i * 7919 + second * 31 + u64::from(repetition)) % 90_000;
             hist.record(ns * slower).unwrap();
             log.service.record(ns * slower - 10_000).unwrap();

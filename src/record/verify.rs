@@ -1,5 +1,7 @@
 //! Verification: every number computed again from what the archive holds, without Docker or network.
 
+mod turns;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -234,9 +236,12 @@ impl Check {
                 self.find(&path("cell.json"), "is in the archive twice");
             }
             self.compare(&path("cell.json"), &cell, &found);
-            cells.push(cell);
+            cells.push((name, cell));
         }
-        Some(cells)
+        for Finding { file, what } in turns::findings(source, &planned, &cells) {
+            self.find(&file, &what);
+        }
+        Some(cells.into_iter().map(|(_, cell)| cell).collect())
     }
 
     /// Judges a cell's proofs again. Only this very version is known to read workloads as the run did.
@@ -366,8 +371,8 @@ fn expected(source: &Source, name: &str, planned: &Planned, found: &Value) -> Re
     let transcript: Transcript = serde_json::from_str(&text("parity.json")?)
         .map_err(|e| Error::unverified(format!("parity.json: not a transcript: {e}")))?;
     cell.shapes = transcript.shapes();
-    let main_thread = planned::main_thread(source, &cell.key.adapter)?;
-    derive::cell(&mut cell, &clocks, &rows, &planned.healthy, main_thread);
+    let given = planned.given(source, &cell.key)?;
+    derive::cell(&mut cell, &clocks, &rows, &given);
     Ok(cell)
 }
 
