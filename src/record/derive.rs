@@ -604,7 +604,7 @@ mod tests {
         super::cell(&mut cell, &clocks, &samples, &given(true));
         assert!(cell.load.valid && warned(&cell), "{:?}", cell.guards);
         let scenery = cell.scenery.as_mut().unwrap();
-        scenery.own.targets_us = Some(0);
+        scenery.end.cpus[1].idle_us -= 1_000_000;
         for _ in 0..2 {
             super::cell(&mut cell, &clocks, &samples, &given(true));
             let reasons = &cell.load.invalid_reasons;
@@ -613,14 +613,10 @@ mod tests {
         }
         // A quota that was planned may throttle; one that nobody planned may not.
         let (mut cell, clocks, mut samples) = observed();
-        let column = samples::COLUMNS
-            .iter()
-            .position(|c| *c == "throttled_periods");
-        samples
-            .iter_mut()
-            .rfind(|r| r.phase == "load")
-            .unwrap()
-            .values[column.unwrap()] = Some(7);
+        let mut columns = samples::COLUMNS.iter();
+        let column = columns.position(|c| *c == "throttled_periods").unwrap();
+        let last = samples.iter_mut().rfind(|row| row.phase == "load").unwrap();
+        last.values[column] = Some(7);
         super::cell(&mut cell, &clocks, &samples, &given(true));
         assert!(cell.load.invalid_reasons[0].contains("7 periods without a planned quota"));
         cell.limits.cpu_quota = Some(0.5);

@@ -42,7 +42,7 @@ pub fn render(summary: &Summary) -> String {
     list(&mut text, "Guards that fired", &table::fired(summary));
     list(
         &mut text,
-        "Not visible here, and so not fine",
+        "Guards that could not see",
         &table::unseen(summary),
     );
     list(

@@ -140,36 +140,28 @@ pub fn unhealthy(summary: &Summary) -> Vec<String> {
     .collect()
 }
 
-/// The guards that fired, each with what it found, where, and what to do about it.
+/// The guards that fired: which and what it did, where, what it found and what to do about it.
 pub fn fired(summary: &Summary) -> Vec<String> {
-    let of_level = |level: Level| {
+    let of_level = |(level, does)| {
         let found = by_finding(summary, level).into_iter();
         found.map(move |(finding, cells)| {
-            let does = match level {
-                Level::Fail => "made invalid",
-                _ => "warned of",
-            };
-            let (id, what, fix) = (&finding.id, plain(&finding.what), plain(&finding.fix));
             let cells = if cells.len() == summary.cells.len() {
                 "every cell".to_owned()
             } else {
                 cells.join("; ")
             };
-            format!("{} {does} {cells}: {what} ({fix})", plain(id))
+            let [id, what, fix] = [&finding.id, &finding.what, &finding.fix].map(|t| plain(t));
+            format!("{id} ({does}), {cells}: {what} -> {fix}")
         })
     };
-    [Level::Fail, Level::Warn]
-        .into_iter()
-        .flat_map(of_level)
-        .collect()
+    let levels = [(Level::Fail, "invalid"), (Level::Warn, "warns")];
+    levels.into_iter().flat_map(of_level).collect()
 }
 
 /// What the guards could not see, once for all cells.
 pub fn unseen(summary: &Summary) -> Vec<String> {
     let unseen = by_finding(summary, Level::Unseen).into_iter();
-    unseen
-        .map(|(finding, _)| format!("{} ({})", plain(&finding.what), plain(&finding.fix)))
-        .collect()
+    unseen.map(|(finding, _)| plain(&finding.what)).collect()
 }
 
 /// Findings of a level, alike ones once, each with the cells that have it.

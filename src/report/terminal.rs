@@ -43,7 +43,7 @@ pub fn render(summary: &Summary, archive: Option<Archive>, color: bool) -> Strin
         &table::dependencies(summary),
     );
     page.list("Guards that fired", &table::fired(summary));
-    page.list("Not visible here, and so not fine", &table::unseen(summary));
+    page.list("Guards that could not see", &table::unseen(summary));
     page.list("Responses side by side", &table::likeness(summary));
     page.list("Holes: no number for", &table::holes(summary));
     page.list("Not for publication", &table::publication(summary));
