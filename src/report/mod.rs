@@ -2,7 +2,9 @@
 
 pub mod csv;
 pub mod json;
+mod lists;
 pub mod load;
 pub mod markdown;
 pub mod table;
 pub mod terminal;
+pub mod verdicts;
