@@ -255,6 +255,7 @@ pub enum Format {
     Md,
     Csv,
     Json,
+    Html,
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What `stats` computed, as people and programs read it. Nothing is computed here.
 
 pub mod csv;
+pub mod html;
 pub mod json;
 mod lists;
 pub mod load;
