@@ -282,6 +282,7 @@ pub enum Format {
     Md,
     Csv,
     Json,
+    Html,
 }
 
 #[cfg(test)]

@@ -110,7 +110,19 @@ impl Hlog {
     }
 }
 
-fn merge(sum: &mut Histogram<u64>, hist: &Histogram<u64>) {
+impl Clocks {
+    /// Both loads taken as one.
+    pub fn plus(mut self, other: &Self) -> Self {
+        merge(&mut self.response, &other.response);
+        merge(&mut self.service, &other.service);
+        merge(&mut self.lag, &other.lag);
+        merge(&mut self.generator_late, &other.generator_late);
+        self
+    }
+}
+
+/// Adds a histogram of [`new_histogram`]'s bounds to another.
+pub fn merge(sum: &mut Histogram<u64>, hist: &Histogram<u64>) {
     sum.add(hist).expect("all histograms have the same bounds");
 }
 
@@ -169,9 +181,17 @@ pub fn read(text: &str) -> Result<Hlog> {
 
 /// Reads the clocks of the whole load, in memory that does not grow with its length.
 pub fn read_clocks(text: &str) -> Result<Clocks> {
+    read_with(text, |_, _, _| {})
+}
+
+/// The same, and hands out every interval of the response clock: its start and its length in seconds.
+pub fn read_with(text: &str, mut take: impl FnMut(f64, f64, &Histogram<u64>)) -> Result<Clocks> {
     let mut clocks = Hlog::empty().clocks();
     each(text, |line| match line.tag {
-        "response" => merge(&mut clocks.response, &line.hist),
+        "response" => {
+            merge(&mut clocks.response, &line.hist);
+            take(line.start_s, line.duration_s, &line.hist);
+        }
         "service" => clocks.service = line.hist,
         "lag" => clocks.lag = line.hist,
         _ => clocks.generator_late = line.hist,

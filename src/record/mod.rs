@@ -7,6 +7,7 @@
 pub mod archive;
 pub(crate) mod compare;
 pub mod derive;
+pub mod details;
 #[cfg(test)]
 pub mod fixture;
 pub mod hlog;
