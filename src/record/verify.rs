@@ -331,6 +331,7 @@ fn without_prose(document: &mut Value) {
                     Value::Array(reasons) if key.ends_with("_reasons") => {
                         reasons.iter_mut().for_each(silence);
                     }
+                    reason @ Value::String(_) if key == "reason" => silence(reason),
                     other => without_prose(other),
                 }
             }
