@@ -76,10 +76,16 @@ impl Planned {
             seed: yaml.get("seed").and_then(Value::as_u64).unwrap_or(1),
             open_ns: load_ns(&yaml, "phases"),
             closed_ns: load_ns(&yaml, "capacity"),
-            duel: (kind(&yaml) == Some("duel")).then(|| duel(&yaml)).transpose()?,
+            duel: (kind(&yaml) == Some("duel"))
+                .then(|| duel(&yaml))
+                .transpose()?,
             least_runs: {
                 let (key, least) = counted(&yaml);
-                if count(&yaml, key) < u64::from(least) { 0 } else { least }
+                if count(&yaml, key) < u64::from(least) {
+                    0
+                } else {
+                    least
+                }
             },
             too_small: too_small(&yaml),
         })
@@ -223,7 +229,9 @@ fn duel(plan: &Value) -> Result<DuelRules> {
     // One number of connections is written without a list.
     let connections = plan.get("connections").unwrap_or(&Value::Null);
     let connections = connections.get(0).unwrap_or(connections).as_u64();
-    let capacity = plan.get("capacity").and_then(|capacity| capacity.get("connections"));
+    let capacity = plan
+        .get("capacity")
+        .and_then(|capacity| capacity.get("connections"));
     let small = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
     let pairing = plan.get("pairing").and_then(Value::as_str);
     Ok(DuelRules {
@@ -250,7 +258,10 @@ fn duel(plan: &Value) -> Result<DuelRules> {
 /// The numbers of a list.
 fn counts(list: Option<&Value>) -> Vec<u64> {
     let list = list.and_then(Value::as_sequence);
-    list.into_iter().flatten().filter_map(Value::as_u64).collect()
+    list.into_iter()
+        .flatten()
+        .filter_map(Value::as_u64)
+        .collect()
 }
 
 fn count(plan: &Value, key: &str) -> u64 {
@@ -390,23 +401,48 @@ phases: {load: 20s}
     fn what_a_duel_fixed() {
         let duel = |text: &str| Planned::read(text).unwrap().duel.unwrap();
         let rules = duel(DUEL);
-        assert_eq!((rules.contenders.join(" "), rules.reference.as_str()), ("x y@slow".into(), "z"));
-        assert_eq!((rules.workloads.join(" "), rules.rates.as_slice()), ("ok served".into(), &[1000, 4000][..]));
-        assert_eq!((rules.connections, rules.capacity_connections.as_slice()), (32, &[25, 50, 100][..]));
-        assert_eq!((rules.pairs, rules.null, rules.smallest_effect), (12, 6, 0.005));
+        assert_eq!(
+            (rules.contenders.join(" "), rules.reference.as_str()),
+            ("x y@slow".into(), "z")
+        );
+        assert_eq!(
+            (rules.workloads.join(" "), rules.rates.as_slice()),
+            ("ok served".into(), &[1000, 4000][..])
+        );
+        assert_eq!(
+            (rules.connections, rules.capacity_connections.as_slice()),
+            (32, &[25, 50, 100][..])
+        );
+        assert_eq!(
+            (rules.pairs, rules.null, rules.smallest_effect),
+            (12, 6, 0.005)
+        );
         assert_eq!(rules.comparisons(), 2 * 2 * (2 * 2 + 3));
         assert!(rules.pairing.interleaved && !rules.pairing.series);
         for (text, contenders, interleaved, series) in [
             ("reference: x\npairing: series\n", "y@slow z", false, true),
-            ("reference: w\npairing: both\nsmallest_effect: 0.01\n", "x y@slow z", true, true),
+            (
+                "reference: w\npairing: both\nsmallest_effect: 0.01\n",
+                "x y@slow z",
+                true,
+                true,
+            ),
         ] {
             let rules = duel(&format!("{DUEL}{text}"));
             assert_eq!(rules.contenders.join(" "), contenders);
-            assert_eq!((rules.pairing.interleaved, rules.pairing.series), (interleaved, series));
+            assert_eq!(
+                (rules.pairing.interleaved, rules.pairing.series),
+                (interleaved, series)
+            );
         }
         let listed = duel(&DUEL.replace("connections: 32", "connections: [32]"));
         assert_eq!(listed.connections, 32);
-        assert_eq!(Planned::read("kind: matrix\nhealthy: {coverage: 1, p99_ms: 1}").unwrap().duel, None);
+        assert_eq!(
+            Planned::read("kind: matrix\nhealthy: {coverage: 1, p99_ms: 1}")
+                .unwrap()
+                .duel,
+            None
+        );
         for (good, bad) in [
             ("cpu_us_per_request", "cpu"),
             ("[x, y@slow, z]", "[]"),

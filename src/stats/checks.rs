@@ -77,7 +77,9 @@ pub fn trend(pairs: &[Pair], a: &str, b: &str) -> Option<Change> {
 
 fn by_windows(cell: &Cell) -> Option<Vec<f64>> {
     let windows = cell.windows.iter();
-    windows.map(|window| per_request(window.cpu_us?, window.completed)).collect()
+    windows
+        .map(|window| per_request(window.cpu_us?, window.completed))
+        .collect()
 }
 
 /// Above 0, so that it has a logarithm.
@@ -108,7 +110,11 @@ pub fn changes(slice_effect: Option<Change>, trend: Option<Change>) -> Vec<Strin
 pub fn background<'a>(cells: impl Iterator<Item = &'a Cell>) -> Option<String> {
     let mut seen: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for cell in cells {
-        if let Some(share) = cell.paired.as_ref().and_then(|paired| paired.background_pct) {
+        if let Some(share) = cell
+            .paired
+            .as_ref()
+            .and_then(|paired| paired.background_pct)
+        {
             seen.entry(cell.key.contender()).or_default().push(share);
         }
     }

@@ -34,10 +34,13 @@ impl Bounds {
 /// Whether the ratio is surely less or surely greater than 1, or why it is not sure. Both lists are of
 /// log-ratios, one a pair; `null` is none where the plan asked for no null test.
 pub fn decide(pairs: &[f64], null: Option<&[f64]>, bounds: &Bounds) -> Result<Ordering, String> {
-    let Some(interval) = Interval::of(pairs, bounds.confidence).filter(|_| pairs.len() >= LEAST_PAIRS)
+    let Some(interval) =
+        Interval::of(pairs, bounds.confidence).filter(|_| pairs.len() >= LEAST_PAIRS)
     else {
         let n = pairs.len();
-        return Err(format!("{n} valid pairs, and at least {LEAST_PAIRS} are needed"));
+        return Err(format!(
+            "{n} valid pairs, and at least {LEAST_PAIRS} are needed"
+        ));
     };
     let order_alone = null.map_or(Ok(0.0), order_alone)?;
     if !interval.excludes_zero() {
@@ -46,11 +49,15 @@ pub fn decide(pairs: &[f64], null: Option<&[f64]>, bounds: &Bounds) -> Result<Or
     let effect = bounds.smallest_effect.ln_1p();
     if interval.mean.abs() <= effect {
         let effect = percent(effect);
-        return Err(format!("it is within {effect}, the smallest effect of interest"));
+        return Err(format!(
+            "it is within {effect}, the smallest effect of interest"
+        ));
     }
     if interval.mean.abs() <= order_alone {
         let order_alone = percent(order_alone);
-        return Err(format!("it is within {order_alone}, which the null test can't tell from nothing"));
+        return Err(format!(
+            "it is within {order_alone}, which the null test can't tell from nothing"
+        ));
     }
     Ok(interval.mean.total_cmp(&0.0))
 }
@@ -59,7 +66,9 @@ pub fn decide(pairs: &[f64], null: Option<&[f64]>, bounds: &Bounds) -> Result<Or
 fn order_alone(null: &[f64]) -> Result<f64, String> {
     let Some(interval) = Interval::of(null, CHECK) else {
         let n = null.len();
-        return Err(format!("{n} valid null pairs, and at least 2 are needed to tell what order does"));
+        return Err(format!(
+            "{n} valid null pairs, and at least 2 are needed to tell what order does"
+        ));
     };
     if interval.excludes_zero() {
         return Err(format!(
@@ -105,11 +114,31 @@ mod tests {
             ("5 valid pairs", few, Some(quiet.clone())),
             ("0 valid pairs", vec![], Some(quiet.clone())),
             ("0 valid null pairs", values(6, 0.02, 0.005), Some(vec![])),
-            ("1 valid null pairs", values(6, 0.02, 0.005), Some(vec![0.0])),
-            ("order alone ranks here", values(6, 0.02, 0.005), Some(values(12, 0.002, 0.001))),
-            ("the interval includes 1", values(6, 0.02, 0.03), Some(quiet.clone())),
-            ("within 0.50 %, the smallest", values(24, 0.0049, 0.001), Some(quiet)),
-            ("which the null test", values(24, 0.01, 0.002), Some(values(4, 0.0, 0.02))),
+            (
+                "1 valid null pairs",
+                values(6, 0.02, 0.005),
+                Some(vec![0.0]),
+            ),
+            (
+                "order alone ranks here",
+                values(6, 0.02, 0.005),
+                Some(values(12, 0.002, 0.001)),
+            ),
+            (
+                "the interval includes 1",
+                values(6, 0.02, 0.03),
+                Some(quiet.clone()),
+            ),
+            (
+                "within 0.50 %, the smallest",
+                values(24, 0.0049, 0.001),
+                Some(quiet),
+            ),
+            (
+                "which the null test",
+                values(24, 0.01, 0.002),
+                Some(values(4, 0.0, 0.02)),
+            ),
         ];
         for (why, pairs, null) in table {
             let decided = decide(&pairs, null.as_deref(), &bounds);

@@ -68,24 +68,24 @@ impl DuelRules {
 
     /// The loads of a workload, open ones first. Pairs at different rates share the closed loops.
     fn points<'a>(&'a self, workload: &'a str) -> impl Iterator<Item = Point<'a>> {
-        let open = self.rates.iter().map(|rate| (Some(*rate), self.connections));
+        let open = self
+            .rates
+            .iter()
+            .map(|rate| (Some(*rate), self.connections));
         let closed = self.capacity_connections.iter();
         let closed = closed.map(|connections| (None, *connections));
-        open.chain(closed).map(move |(rate_rps, connections)| Point {
-            workload,
-            rate_rps,
-            connections,
-        })
+        open.chain(closed)
+            .map(move |(rate_rps, connections)| Point {
+                workload,
+                rate_rps,
+                connections,
+            })
     }
 }
 
 /// All verdicts that the plan asked for, in its order; `levels` are the workloads'. What was not measured
 /// has no verdict, and says so.
-pub fn verdicts(
-    cells: &[Cell],
-    rules: &DuelRules,
-    levels: &BTreeMap<String, u32>,
-) -> Vec<Verdict> {
+pub fn verdicts(cells: &[Cell], rules: &DuelRules, levels: &BTreeMap<String, u32>) -> Vec<Verdict> {
     let mut all = Vec::new();
     for workload in &rules.workloads {
         let level = levels.get(workload).copied().unwrap_or_default();
@@ -288,7 +288,11 @@ impl Values {
         }
         match lacking.first() {
             None => Ok(Self { a, b }),
-            Some(why) => Err(format!("in {} of {} pairs {why}", lacking.len(), pairs.len())),
+            Some(why) => Err(format!(
+                "in {} of {} pairs {why}",
+                lacking.len(),
+                pairs.len()
+            )),
         }
     }
 

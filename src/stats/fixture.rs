@@ -25,14 +25,16 @@ impl Session {
         for _ in 0..count {
             self.pairs += 1;
             let places = 0..sides.len();
-            self.cells.extend(places.map(|place| side(role, self.pairs, sides, place)));
+            self.cells
+                .extend(places.map(|place| side(role, self.pairs, sides, place)));
         }
     }
 
     /// Every cell of a role and a place, by their numbers from 0.
     pub fn each(&mut self, role: &str, place: usize, mut change: impl FnMut(usize, &mut Cell)) {
         let letter = letter(place);
-        let of = |cell: &&mut Cell| cell.key.role == role && cell.key.side.as_ref() == Some(&letter);
+        let of =
+            |cell: &&mut Cell| cell.key.role == role && cell.key.side.as_ref() == Some(&letter);
         for (number, cell) in self.cells.iter_mut().filter(of).enumerate() {
             change(number, cell);
         }

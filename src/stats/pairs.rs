@@ -22,7 +22,11 @@ pub struct Point<'a> {
 impl Point<'_> {
     fn is_of(&self, cell: &Cell) -> bool {
         let key = &cell.key;
-        let r#loop = if self.rate_rps.is_some() { "open" } else { "closed" };
+        let r#loop = if self.rate_rps.is_some() {
+            "open"
+        } else {
+            "closed"
+        };
         key.workload == self.workload
             && key.r#loop == r#loop
             && key.rate_rps == self.rate_rps
@@ -76,7 +80,10 @@ impl<'a> Pairs<'a> {
     /// speaks for a group; a group without one is lost.
     pub fn of(cells: &'a [Cell], role: &str, point: Point) -> Self {
         let mut groups: BTreeMap<Group, BTreeMap<u32, Sides>> = BTreeMap::new();
-        for cell in cells.iter().filter(|cell| cell.key.role == role && point.is_of(cell)) {
+        for cell in cells
+            .iter()
+            .filter(|cell| cell.key.role == role && point.is_of(cell))
+        {
             if let Some((group, place)) = place(cell) {
                 let attempts = groups.entry(group).or_default();
                 let sides = attempts.entry(cell.key.attempt).or_default();
@@ -111,8 +118,18 @@ impl<'a> Pairs<'a> {
                 .filter(|pair| who.iter().all(|who| pair.of(who).is_some()))
                 .cloned()
                 .collect(),
-            lost: self.lost.iter().filter(|lost| all(&lost.alive)).cloned().collect(),
-            alive: self.alive.iter().filter(|alive| all(alive)).cloned().collect(),
+            lost: self
+                .lost
+                .iter()
+                .filter(|lost| all(&lost.alive))
+                .cloned()
+                .collect(),
+            alive: self
+                .alive
+                .iter()
+                .filter(|alive| all(alive))
+                .cloned()
+                .collect(),
         }
     }
 
@@ -129,7 +146,9 @@ impl<'a> Pairs<'a> {
         match self.lost.len() {
             0 => String::new(),
             lost if self.lost.iter().all(|lost| lost.spilled) => {
-                format!("; a side is overloaded: lost to slots that spilled out of their slices: {lost}")
+                format!(
+                    "; a side is overloaded: lost to slots that spilled out of their slices: {lost}"
+                )
             }
             lost => format!("; invalid: {lost}"),
         }
@@ -179,8 +198,14 @@ mod tests {
             (&[(1, 0, true), (1, 1, false)], None),
             (&[(1, 0, true)], None),
             (&[(1, 0, true), (2, 1, true)], None),
-            (&[(1, 0, true), (1, 1, true), (2, 0, true), (2, 1, true)], Some(2)),
-            (&[(1, 0, true), (1, 1, true), (2, 0, false), (2, 1, true)], Some(1)),
+            (
+                &[(1, 0, true), (1, 1, true), (2, 0, true), (2, 1, true)],
+                Some(2),
+            ),
+            (
+                &[(1, 0, true), (1, 1, true), (2, 0, false), (2, 1, true)],
+                Some(1),
+            ),
             (&[], None),
         ];
         for (sides, expected) in table {
@@ -188,7 +213,10 @@ mod tests {
             let pairs = Pairs::of(&cells, "measure", POINT);
             let attempts: Vec<u32> = pairs.valid.iter().map(|p| p.0[0].key.attempt).collect();
             assert_eq!(attempts, Vec::from_iter(expected), "{sides:?}");
-            assert_eq!(pairs.lost.len(), usize::from(expected.is_none() && !cells.is_empty()));
+            assert_eq!(
+                pairs.lost.len(),
+                usize::from(expected.is_none() && !cells.is_empty())
+            );
         }
     }
 
@@ -231,6 +259,9 @@ mod tests {
         }
         assert_eq!(pairs.clone().of_sides(2).valid.len(), 3);
         let (first, last) = pairs.valid[0].outer().unwrap();
-        assert_eq!((first.key.adapter.as_str(), last.key.adapter.as_str()), ("x", "ref"));
+        assert_eq!(
+            (first.key.adapter.as_str(), last.key.adapter.as_str()),
+            ("x", "ref")
+        );
     }
 }

@@ -110,7 +110,10 @@ mod tests {
         }
         assert_eq!(share(separation(2)), "33 %");
         assert_eq!(share(separation(3)), "10 %");
-        assert_eq!([1.0, 0.0321, 0.000_012].map(share), ["100 %", "3.2 %", "0.0012 %"]);
+        assert_eq!(
+            [1.0, 0.0321, 0.000_012].map(share),
+            ["100 %", "3.2 %", "0.0012 %"]
+        );
     }
 
     #[test]
@@ -129,8 +132,14 @@ mod tests {
     #[test]
     fn the_sentences_say_what_can_be_proven_or_that_nothing_can() {
         let text = sentences(&rules(12, 12));
-        assert!(text.starts_with("12 pairs and 2 comparisons can prove"), "{text}");
-        assert!(text.contains("CPU per request") && text.contains("0.049 %"), "{text}");
+        assert!(
+            text.starts_with("12 pairs and 2 comparisons can prove"),
+            "{text}"
+        );
+        assert!(
+            text.contains("CPU per request") && text.contains("0.049 %"),
+            "{text}"
+        );
         for (pairs, null) in [(5, 12), (6, 1)] {
             assert!(sentences(&rules(pairs, null)).contains("prove nothing"));
         }

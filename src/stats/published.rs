@@ -37,7 +37,9 @@ pub fn verdicts(cells: &[Cell], rules: &DuelRules, workload: &str, level: u32) -
     let mut all = Vec::new();
     for connections in connections {
         let here = series.iter().copied();
-        let here: Vec<&Cell> = here.filter(|cell| cell.key.connections == connections).collect();
+        let here: Vec<&Cell> = here
+            .filter(|cell| cell.key.connections == connections)
+            .collect();
         for contender in &rules.contenders {
             let sides = [contender, &rules.reference];
             let [a, b] = of_both(&here, sides);
@@ -81,9 +83,8 @@ fn of_both<'a>(series: &[&'a Cell], sides: [&String; 2]) -> [Vec<&'a Cell>; 2] {
     let contenders = series.iter().filter(|cell| own(cell, sides[0]));
     let blocks: BTreeSet<u32> = contenders.map(|cell| block(cell)).collect();
     sides.map(|who| {
-        let counts = |cell: &&Cell| {
-            cell.load.valid && own(cell, who) && blocks.contains(&block(cell))
-        };
+        let counts =
+            |cell: &&Cell| cell.load.valid && own(cell, who) && blocks.contains(&block(cell));
         let mut last: BTreeMap<Option<u32>, &Cell> = BTreeMap::new();
         for cell in series.iter().copied().filter(counts) {
             let kept = last.entry(cell.key.series).or_insert(cell);
@@ -117,7 +118,10 @@ fn judge(
     values.fill(verdict);
     verdict.separated = Some(separated);
     if metric.closed {
-        let most = sides.into_iter().flatten().filter_map(|cell| dispersion(&throughputs(cell)?));
+        let most = sides
+            .into_iter()
+            .flatten()
+            .filter_map(|cell| dispersion(&throughputs(cell)?));
         let most = most.fold(0.0, f64::max);
         if most > DISPERSION {
             return Err(format!(
@@ -138,7 +142,9 @@ fn values(series: &[&Cell], metric: &Metric) -> Result<Vec<f64>, String> {
     let value = |cell: &&Cell| {
         let value = if metric.closed {
             let spread = throughputs(cell).and_then(groups::spread);
-            spread.map(|spread| spread.median).ok_or("a window was not measured".to_owned())
+            spread
+                .map(|spread| spread.median)
+                .ok_or("a window was not measured".to_owned())
         } else {
             metric.value(cell)
         };
@@ -155,7 +161,9 @@ fn throughputs(cell: &Cell) -> Option<Vec<f64>> {
         let length_s = end_s - window.start_s;
         (length_s > 0.0 && window.completed > 0).then(|| window.completed as f64 / length_s)
     });
-    rates.collect::<Option<Vec<f64>>>().filter(|rates| !rates.is_empty())
+    rates
+        .collect::<Option<Vec<f64>>>()
+        .filter(|rates| !rates.is_empty())
 }
 
 #[cfg(test)]
@@ -218,7 +226,10 @@ mod tests {
         let all = judged(&session());
         assert_eq!(all.len(), 2);
         for (verdict, ratio) in all.iter().zip([1043.5 / 1003.5, 0.9]) {
-            assert_eq!((verdict.verdict.as_str(), verdict.rule.as_str()), ("faster", "published"));
+            assert_eq!(
+                (verdict.verdict.as_str(), verdict.rule.as_str()),
+                ("faster", "published")
+            );
             assert_eq!((verdict.n, verdict.level, verdict.connections), (2, 2, 128));
             assert_eq!((verdict.separated, verdict.rate_rps), (Some(true), None));
             assert!((verdict.ratio.unwrap() - ratio).abs() < 2e-3, "{verdict:?}");
@@ -232,16 +243,27 @@ mod tests {
         type Break = fn(&mut Vec<Cell>);
         // What throughput says, and CPU per request.
         let table: [(&str, &str, Break); 7] = [
-            ("not provable: the windows of a series lie 3.", "", |cells| {
-                cells[0].windows[0].completed = 10_130;
-            }),
+            (
+                "not provable: the windows of a series lie 3.",
+                "",
+                |cells| {
+                    cells[0].windows[0].completed = 10_130;
+                },
+            ),
             ("in the noise", "in the noise", |cells| {
-                cells[1].windows.iter_mut().for_each(|window| window.completed += 600);
+                cells[1]
+                    .windows
+                    .iter_mut()
+                    .for_each(|window| window.completed += 600);
                 cells[1].cpu_us_per_request = Some(89.0);
             }),
-            ("1 and 2 valid series", "1 and 2 valid series", |cells| cells[3].load.valid = false),
+            ("1 and 2 valid series", "1 and 2 valid series", |cells| {
+                cells[3].load.valid = false
+            }),
             ("0 and 0 valid series", "0 and 0 valid series", Vec::clear),
-            ("x has none: a window was not measured", "", |cells| cells[0].windows.clear()),
+            ("x has none: a window was not measured", "", |cells| {
+                cells[0].windows.clear()
+            }),
             ("x has none: a window was not measured", "", |cells| {
                 cells[3].windows[2].completed = 0;
             }),
@@ -253,7 +275,11 @@ mod tests {
             let mut cells = session();
             break_it(&mut cells);
             for (verdict, why) in judged(&cells).iter().zip([throughput, cpu]) {
-                let word = if why.is_empty() { "faster" } else { "no verdict" };
+                let word = if why.is_empty() {
+                    "faster"
+                } else {
+                    "no verdict"
+                };
                 assert_eq!(verdict.verdict, word, "{why}: {verdict:?}");
                 assert!(verdict.reason.contains(why), "{why}: {}", verdict.reason);
             }
@@ -271,6 +297,9 @@ mod tests {
         retry.key.attempt = 2;
         cells.push(retry);
         let all = judged(&cells);
-        assert!(all.iter().all(|v| v.verdict == "faster" && v.n == 2), "{all:?}");
+        assert!(
+            all.iter().all(|v| v.verdict == "faster" && v.n == 2),
+            "{all:?}"
+        );
     }
 }

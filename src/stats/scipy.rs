@@ -68,5 +68,8 @@ pub fn table() -> &'static Table {
 /// Equal to a relative 1e-9, and to 1e-12 about 0.
 pub fn close(what: &str, ours: f64, theirs: f64) {
     let bound = (1e-9 * theirs.abs()).max(1e-12);
-    assert!((ours - theirs).abs() <= bound, "{what}: {ours}, expected {theirs}");
+    assert!(
+        (ours - theirs).abs() <= bound,
+        "{what}: {ours}, expected {theirs}"
+    );
 }

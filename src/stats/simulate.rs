@@ -103,7 +103,10 @@ fn equal_sides_get_a_verdict_in_at_most_one_session_of_twenty() {
         assert!(share(claimed[metric]) <= 0.05, "{claimed:?}");
         assert!(share(covered[metric]) >= 0.93, "{covered:?}");
         // That the noise can bring a verdict about where a rule is too bold.
-        assert!(share(claimed_by_normal[metric]) > 0.05, "{claimed_by_normal:?}");
+        assert!(
+            share(claimed_by_normal[metric]) > 0.05,
+            "{claimed_by_normal:?}"
+        );
     }
 }
 
@@ -131,17 +134,24 @@ fn the_documented_power_is_what_the_rule_has() {
         }
     }
     let readme = include_str!("README.md");
-    let documented = readme.lines().skip_while(|line| !line.starts_with("| --- | ---:"));
+    let documented = readme
+        .lines()
+        .skip_while(|line| !line.starts_with("| --- | ---:"));
     let documented = documented.skip(1).take_while(|line| line.starts_with('|'));
     let numbers = |line: &str| {
         let words = line.split(['|', '%', ' ']);
-        words.filter_map(|word| word.parse().ok()).collect::<Vec<f64>>()
+        words
+            .filter_map(|word| word.parse().ok())
+            .collect::<Vec<f64>>()
     };
     let documented: Vec<_> = documented.map(numbers).collect();
     let computed: Vec<_> = table.lines().map(numbers).collect();
     let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1.0;
     let alike = documented.len() == computed.len()
-        && documented.iter().zip(&computed).all(|(a, b)| a.iter().zip(b).all(close));
+        && documented
+            .iter()
+            .zip(&computed)
+            .all(|(a, b)| a.iter().zip(b).all(close));
     assert!(alike, "README.md has another table than\n{table}");
 }
 
@@ -149,7 +159,12 @@ fn the_documented_power_is_what_the_rule_has() {
 fn what_is_said_to_be_provable_is_found_as_often_as_said() {
     const SESSIONS: usize = 2000;
     let mut dice = Dice(7);
-    for (pairs, null, sd) in [(6, 12, 0.006), (12, 12, 0.01), (24, 12, 0.05), (12, 4, 0.006)] {
+    for (pairs, null, sd) in [
+        (6, 12, 0.006),
+        (12, 12, 0.01),
+        (24, 12, 0.05),
+        (12, 4, 0.006),
+    ] {
         let rules = DuelRules {
             contenders: vec!["a".into()],
             workloads: vec!["w".into()],
@@ -168,7 +183,10 @@ fn what_is_said_to_be_provable_is_found_as_often_as_said() {
             };
             let mut found = || decide(&logs(pairs, truth), Some(&logs(null, 0.0)), &bounds).is_ok();
             let found = (0..SESSIONS).filter(|_| found()).count() as f64 / SESSIONS as f64;
-            assert!((found - power).abs() < 0.1, "{pairs} pairs, SD {sd}: {found} for {power}");
+            assert!(
+                (found - power).abs() < 0.1,
+                "{pairs} pairs, SD {sd}: {found} for {power}"
+            );
         }
     }
 }

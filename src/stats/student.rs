@@ -147,7 +147,8 @@ fn ln_gamma(x: f64) -> f64 {
     }
     let square = x * x;
     let series = (1.0 / 12.0
-        - (1.0 / 360.0 - (1.0 / 1260.0 - (1.0 / 1680.0 - 1.0 / (1188.0 * square)) / square) / square)
+        - (1.0 / 360.0
+            - (1.0 / 1260.0 - (1.0 / 1680.0 - 1.0 / (1188.0 * square)) / square) / square)
             / square)
         / x;
     (x - 0.5) * x.ln() - x + (2.0 * PI).ln() / 2.0 + series
@@ -173,7 +174,11 @@ mod tests {
     fn what_is_known_in_closed_form() {
         // One degree of freedom is Cauchy's distribution, two have a root for a quantile.
         for tail in [0.4, 0.1, 0.025, 0.005, 1e-4, 1e-6] {
-            close("df 1", Student::new(1.0).upper(tail), 1.0 / (PI * tail).tan());
+            close(
+                "df 1",
+                Student::new(1.0).upper(tail),
+                1.0 / (PI * tail).tan(),
+            );
             let p: f64 = 1.0 - 2.0 * tail;
             let root = p * (2.0 / (4.0 * tail * (1.0 - tail))).sqrt();
             close("df 2", Student::new(2.0).upper(tail), root);
