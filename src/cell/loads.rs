@@ -26,6 +26,8 @@ const GAPS_PER_SLICE: u64 = 20;
 const AFTER_BLOCK_NS: i64 = 300_000;
 /// A slice's edge is read so long before it: before its side wakes up, after the last one's gap.
 const BEFORE_SLICE_NS: i64 = 700_000;
+/// A first warm-up ends by its requests; of a target that serves next to none, by this time.
+const LONGEST_FIRST_WARM_UP_S: f64 = 120.0;
 /// Responses of a closed loop that time ends are kept out of the first so many a second: it is not known
 /// beforehand how many there will be.
 const KEPT_OUT_OF_RPS: f64 = 500.0;
@@ -104,6 +106,15 @@ impl PlannedLoad {
     }
 }
 
+impl PlannedLoad {
+    /// Every side in its own slices.
+    fn in_turns(specs: Vec<Spec>, turns: &Turns) -> Self {
+        let mut load = Self::plain(specs);
+        load.take_turns(turns);
+        load
+    }
+}
+
 impl Take<'_> {
     /// A counted load.
     pub(super) fn plan_load(&self, point: &Point<'_>, rhythm: Option<Rhythm>) -> PlannedLoad {
@@ -143,29 +154,31 @@ impl Take<'_> {
 
     /// Load that is not counted. The first pair of a session also finds out how long its slices must be.
     pub(super) async fn warm_up(&mut self, rhythm: &mut Option<Rhythm>) -> Result<Option<Rhythm>> {
-        let (point, seed) = (self.points[0], self.seed ^ 1);
-        let key = point.key();
+        let key = self.points[0].key();
         let warm_up = self.plan.phases.warm_up;
-        let sides = self.sides.len();
-        let own_s = warm_up.seconds_at(key.rate_rps.unwrap_or_default());
-        let seconds = if sides == 1 {
-            own_s
-        } else {
-            warm_up.seconds.get().max(own_s * sides as f64)
-        };
-        let length_ns = (seconds * 1e9).round() as u64;
-        let specs = self
-            .sides
-            .iter()
-            .map(|side| self.spec(side, key, length_ns, seed));
-        let mut load = PlannedLoad::plain(specs.collect());
+        let rate_rps = key.rate_rps.unwrap_or_default();
         if key.pair.is_none() {
-            self.drive("warm-up", &load).await?;
+            let specs = self.same(key, ns(warm_up.seconds_at(rate_rps)), self.seed ^ 1);
+            self.drive("warm-up", &PlannedLoad::plain(specs)).await?;
             return Ok(None);
         }
-        let mask = rhythm.unwrap_or(Rhythm::SHORTEST).mask(seed);
-        load.take_turns(&Turns::lay(sides, mask, length_ns, Pattern::Plain));
-        let loaded = self.drive("warm-up", &load).await?;
+        let sides = self.sides.len();
+        let mask = rhythm.unwrap_or(Rhythm::SHORTEST).mask(self.seed ^ 1);
+        let missing = warm_up.missing(rate_rps, sides);
+        if missing > 0 {
+            let mut specs = self.same(key, 0, self.seed ^ 6);
+            for spec in &mut specs {
+                spec.pace = Pace::Closed { requests: missing };
+            }
+            let turns = Turns::lay(sides, mask, ns(LONGEST_FIRST_WARM_UP_S), Pattern::Plain);
+            self.drive("first warm-up", &PlannedLoad::in_turns(specs, &turns))
+                .await?;
+        }
+        let specs = self.same(key, 0, self.seed ^ 1);
+        let turns = Turns::lay(sides, mask, ns(warm_up.seconds.get()), Pattern::Plain);
+        let loaded = self
+            .drive("warm-up", &PlannedLoad::in_turns(specs, &turns))
+            .await?;
         let found = || Rhythm::of(slower_p99_ns(&loaded), self.plan.slice_ms);
         Ok(Some(*rhythm.get_or_insert_with(found)))
     }
@@ -181,12 +194,7 @@ impl Take<'_> {
         };
         let mask = rhythm.mask(mask_seed(key, self.plan.seed));
         let turns = Turns::background(self.sides.len(), mask);
-        let specs = self
-            .sides
-            .iter()
-            .map(|side| self.spec(side, key, 0, self.seed ^ 5));
-        let mut load = PlannedLoad::plain(specs.collect());
-        load.take_turns(&turns);
+        let mut load = PlannedLoad::in_turns(self.same(key, 0, self.seed ^ 5), &turns);
         let starts = turns.turns.iter().map(|turn| turn.slice.start_ns);
         let at_ns = starts.chain([turns.end_ns()]);
         load.readings = Readings {
@@ -195,6 +203,12 @@ impl Take<'_> {
         };
         self.drive("background", &load).await?;
         Ok(())
+    }
+
+    /// The same load for every side.
+    fn same(&self, key: &CellKey, length_ns: u64, seed: u64) -> Vec<Spec> {
+        let spec = |side| self.spec(side, key, length_ns, seed);
+        self.sides.iter().map(spec).collect()
     }
 
     /// A load over the whole of its time; nothing is kept of it.
@@ -252,6 +266,10 @@ impl PlannedLoad {
             mark: Mark::Block,
         };
     }
+}
+
+fn ns(seconds: f64) -> u64 {
+    (seconds * 1e9).round() as u64
 }
 
 /// The slower side's p99 in a warm-up: of each second of its second half, and of these the median, so

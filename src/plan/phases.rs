@@ -11,6 +11,9 @@ use crate::record::schema::CellKey;
 /// slice's edges (METHOD, rule 16), in seconds on the clock.
 pub const BACKGROUND_S: f64 = 2.0;
 
+/// How fast a side is taken to answer in closed loop, for a guess of how long a first warm-up takes.
+const SUPPOSED_RPS: f64 = 10_000.0;
+
 /// The lengths of a cell's phases; the defaults are the Forge experiment's.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -70,6 +73,16 @@ impl WarmUp {
     }
 }
 
+impl WarmUp {
+    /// Requests that each of a pair's sides is still to be sent, in closed loop, before a warm-up at this
+    /// rate, of whose time each side has its share: at the rate alone, a runtime that compiles what it
+    /// has run often would take minutes to become what it stays.
+    pub fn missing(&self, rate_rps: u64, sides: usize) -> u64 {
+        let at_rate = rate_rps as f64 * self.seconds.get() / sides.max(1) as f64;
+        self.min_requests.saturating_sub(at_rate as u64)
+    }
+}
+
 impl Plan {
     /// How long the phases of a cell last at this rate (0 for a closed loop), in seconds.
     pub fn cell_seconds(&self, rate_rps: u64) -> f64 {
@@ -98,15 +111,16 @@ impl Plan {
         if unit.cells[0].pair.is_none() {
             return self.cell_phases(&warm_up, rate_rps).to_vec();
         }
-        // The sides share the clock: each is sent its rate in its own slices only.
-        warm_up.min_requests *= unit.sides() as u64;
+        let missing = warm_up.missing(rate_rps, unit.sides()) * unit.sides() as u64;
+        let first = ("first warm-up", missing as f64 / SUPPOSED_RPS);
+        warm_up.min_requests = 0;
         let [baseline, warm_up, settle, load, recovery] = self.cell_phases(&warm_up, rate_rps);
         let background = ("background", BACKGROUND_S);
         let capacity = self.capacity.iter().map(|capacity| {
             let loads = capacity.connections.len() as f64;
             ("capacity", loads * capacity.load.get())
         });
-        let phases = [baseline, warm_up, settle, load, background];
+        let phases = [baseline, first, warm_up, settle, load, background];
         phases
             .into_iter()
             .chain(capacity)
@@ -151,7 +165,8 @@ mod tests {
         let matrix = plan.cells(&adapters).unwrap();
         let [canary, pair] = [0, 1].map(|index| plan.unit_seconds(&matrix.units[index]));
         assert_eq!(canary, 1.0 + 5.0 + 1.0 + 10.0 + 1.0);
-        // 4,000 requests of each of three sides at 1,000/s in its own third of the time.
-        assert_eq!(pair, 1.0 + 12.0 + 1.0 + 10.0 + 2.0 + 2.0 * 4.0 + 1.0);
+        // Of 4,000 requests for each of three sides 1,666 come at 1,000/s in its third of 5 s.
+        let first = 3.0 * (4000.0 - 1666.0) / 10_000.0;
+        assert_eq!(pair, 1.0 + first + 5.0 + 1.0 + 10.0 + 2.0 + 2.0 * 4.0 + 1.0);
     }
 }
