@@ -44,6 +44,12 @@ impl Backlog {
         }
     }
 
+    /// Forgets the slots that were found and not taken.
+    pub fn forget(&mut self) {
+        self.found = self.taken;
+        self.runs.clear();
+    }
+
     /// Whether every slot found was taken.
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
@@ -77,6 +83,17 @@ mod tests {
         }
         assert_eq!(seen, [(0, 100), (1, 100), (2, 200)]);
         assert!(backlog.is_empty() && backlog.taken() == 3 && backlog.found() == 3);
+    }
+
+    #[test]
+    fn what_is_forgotten_was_never_found() {
+        let mut backlog = Backlog::default();
+        backlog.find(3, 100);
+        backlog.take();
+        backlog.forget();
+        assert!(backlog.is_empty() && backlog.found() == 1);
+        backlog.find(2, 200);
+        assert_eq!(backlog.first(), Some((1, 200)));
     }
 
     #[test]

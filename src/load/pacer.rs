@@ -124,6 +124,17 @@ impl Pacer {
         !self.backlog.is_empty()
     }
 
+    /// Whether a closed loop's slice has ended over sending: what is due then waits for the next one.
+    pub fn slice_ended(&mut self, now: u64) -> bool {
+        let counted_out = self.next_ns == NEVER_NS;
+        let ended = self.masked && !self.is_open_loop() && !counted_out && self.is_slice_over(now);
+        if ended {
+            self.backlog.forget();
+            self.next_ns = self.slice_after(now);
+        }
+        ended
+    }
+
     /// Takes the next due slot.
     pub fn take(&mut self, now: u64) -> Option<Slot> {
         let (nth, found_ns) = self.backlog.first()?;
@@ -278,5 +289,103 @@ impl Pacer {
         slices
             .get(next)
             .map_or(self.end_ns, |slice| self.epoch_ns + slice.start_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::Arrivals;
+    use crate::selftest::rig;
+
+    const EPOCH_NS: u64 = 1_000_000;
+
+    /// Two slices, from 100 to 200 and from 300 to 400, each with a gap of 10; three blocks, the first
+    /// within the first slice.
+    fn pacer(change: impl FnOnce(&mut Spec)) -> Pacer {
+        let slice = |start_ns| Slice {
+            start_ns,
+            length_ns: 100,
+            gap_ns: 10,
+        };
+        let mut spec = rig::spec(1, 1);
+        spec.slices = Some(vec![slice(100), slice(300)]);
+        spec.blocks_ns = vec![150, 250, 450];
+        spec.pace = Pace::Closed { requests: u64::MAX };
+        change(&mut spec);
+        let schedule = spec.schedule().map(Arc::new);
+        let share = Share { index: 0, of: 1 };
+        let mut pacer = Pacer::new(&spec, schedule, Arc::new(spec.mask()), share);
+        pacer.start(EPOCH_NS);
+        pacer
+    }
+
+    #[test]
+    fn a_closed_loop_takes_nothing_outside_its_slices() {
+        let mut pacer = pacer(|_| ());
+        let (mut sent, mut taken) = (vec![], 0);
+        for at in 0..500 {
+            pacer.find(EPOCH_NS + at, 3);
+            // The third of those that are free is sent a nanosecond later.
+            for late in [0, 0, 1] {
+                let now = EPOCH_NS + at + late;
+                if pacer.has_due() && !pacer.slice_ended(now) {
+                    pacer.take(now).unwrap();
+                    sent.push(at + late);
+                    taken += 1;
+                }
+            }
+        }
+        assert!(
+            sent.iter()
+                .all(|at| (100..200).contains(at) || (300..400).contains(at))
+        );
+        assert_eq!(sent.len(), 2 * (100 * 3 - 1), "but all of the slices");
+        assert!(pacer.is_over(EPOCH_NS + 400));
+        assert_eq!(pacer.totals(), (taken, 0), "what was left is no slot");
+    }
+
+    #[test]
+    fn a_closed_loop_that_is_cut_off_by_its_slice_wakes_for_the_next() {
+        let mut pacer = pacer(|_| ());
+        pacer.find(EPOCH_NS + 199, 2);
+        assert!(pacer.slice_ended(EPOCH_NS + 200) && !pacer.has_due());
+        assert_eq!(pacer.next_ns(), EPOCH_NS + 300);
+        // One that has a number of requests and found the last is not cut off.
+        let mut counted = self::pacer(|spec| spec.pace = Pace::Closed { requests: 2 });
+        counted.find(EPOCH_NS + 199, 2);
+        assert!(!counted.slice_ended(EPOCH_NS + 200) && counted.has_due());
+    }
+
+    #[test]
+    fn a_slot_lies_in_the_block_that_it_was_due_in() {
+        let pacer = pacer(|_| ());
+        assert_eq!(pacer.blocks(), 3);
+        let table = [
+            (0, 0),
+            (149, 0),
+            (150, 1),
+            (249, 1),
+            (250, 2),
+            (449, 2),
+            (451, 2),
+        ];
+        for (at, block) in table {
+            assert_eq!(pacer.block(EPOCH_NS + at), Some(block), "{at}");
+        }
+        let without = self::pacer(|spec| spec.blocks_ns.clear());
+        assert_eq!(without.block(EPOCH_NS), None);
+    }
+
+    #[test]
+    fn an_open_loop_sends_late_slots_at_once() {
+        let mut pacer = pacer(|spec| {
+            let arrivals = Arrivals::Uniform;
+            let rate_rps = 1_000_000_000;
+            spec.pace = Pace::Open { rate_rps, arrivals };
+        });
+        pacer.find(EPOCH_NS + 199, 0);
+        assert!(!pacer.slice_ended(EPOCH_NS + 250) && pacer.has_due());
+        assert_eq!(pacer.take(EPOCH_NS + 250).unwrap().slot_ns, EPOCH_NS + 100);
     }
 }

@@ -340,6 +340,30 @@ mod tests {
     use super::*;
 
     #[test]
+    fn how_long_a_load_lasts_depends_on_its_loop() {
+        let healthy = "healthy: {coverage: 0.99, p99_ms: 10}\n";
+        for (plan, open_ns, closed_ns) in [
+            ("phases: {load: 1.5}", Some(1_500_000_000), None),
+            (
+                "phases: {load: 20s}\ncapacity: {connections: [25], load: 0.3}",
+                Some(20_000_000_000),
+                Some(300_000_000),
+            ),
+            ("phases: {load: long}", None, None),
+            ("phases: {load: .nan}", Some(0), None),
+        ] {
+            let planned = Planned::read(&format!("{healthy}{plan}")).unwrap();
+            let of = |r#loop: &str| {
+                planned.load_ns(&CellKey {
+                    r#loop: r#loop.into(),
+                    ..CellKey::default()
+                })
+            };
+            assert_eq!((of("open"), of("closed")), (open_ns, closed_ns), "{plan}");
+        }
+    }
+
+    #[test]
     fn what_a_plan_may_not_publish() {
         let plan = |extra: &str| {
             Planned::read(&format!(

@@ -125,6 +125,9 @@ pub fn run(program: &Path, show: impl Fn(&str)) -> Report {
     timed("two loads take turns in slices", &mut || {
         limits::slices(cpus)
     });
+    timed("two closed loops take turns in slices", &mut || {
+        limits::closed_slices(cpus)
+    });
     timed("ceiling, and punctual at half of it", &mut || {
         let (judged, rps) = limits::ceiling(cpus)?;
         ceiling_rps = Some(rps.max(ceiling_rps.unwrap_or(0.0)));

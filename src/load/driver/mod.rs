@@ -166,10 +166,13 @@ impl Driver {
 
     fn send_due(&mut self) {
         while self.pacer.has_due() {
-            let Some(lane) = self.free_lane() else {
+            let taken_ns = now_ns();
+            if self.pacer.slice_ended(taken_ns) {
+                return;
+            }
+            let Some(lane) = self.free_lane(taken_ns) else {
                 return;
             };
-            let taken_ns = now_ns();
             let Some(slot) = self.pacer.take(taken_ns) else {
                 return;
             };
@@ -195,9 +198,9 @@ impl Driver {
     }
 
     /// The connection that was idle longest, else one that has to be made first.
-    fn free_lane(&mut self) -> Option<usize> {
+    fn free_lane(&mut self, now: u64) -> Option<usize> {
         self.open.pop_front().or_else(|| {
-            let may_connect = !self.cold.is_empty() && self.connectable(now_ns()) > 0;
+            let may_connect = !self.cold.is_empty() && self.connectable(now) > 0;
             may_connect.then(|| self.cold.pop_front()).flatten()
         })
     }
@@ -316,7 +319,8 @@ impl Driver {
             histogram.value_at_quantile(q) as f64 / 1e3
         };
         self.live.publish(Progress {
-            due: counts.0 - before.0,
+            // A closed loop may have forgotten some.
+            due: counts.0.saturating_sub(before.0),
             completed: counts.1 - before.1,
             not_completed: counts.2 - before.2,
             p50_us: us(self.tally.this_second(), 0.5),
