@@ -21,8 +21,12 @@ impl Plan {
             units if units == cells => format!("{cells} cells"),
             units => format!("{units} units of {cells} cells"),
         };
+        let most = match self.kind {
+            Kind::Closed => "at most ",
+            _ => "",
+        };
         let mut text = format!(
-            "plan {}: {count}, {} of phases (starting and proving a target comes on top)\n",
+            "plan {}: {count}, {most}{} of phases (starting and proving a target comes on top)\n",
             self.name,
             clock(total_s)
         );
@@ -76,7 +80,7 @@ impl Plan {
         }
         if self.pairs < LEAST_PAIRS {
             cautions.push(format!(
-                "{} pairs: with fewer than {LEAST_PAIRS} no verdict can come",
+                "pairs: {}, and with fewer than {LEAST_PAIRS} no verdict can come",
                 self.pairs
             ));
         }
@@ -187,7 +191,7 @@ pub fn clock(seconds: f64) -> String {
 mod tests {
     use super::super::adapter::Adapter;
     use super::super::adapter::tests::adapter;
-    use super::super::spec::tests::{DUEL, parse, plan};
+    use super::super::spec::tests::{CLOSED, DUEL, parse, plan};
     use super::*;
 
     fn adapters() -> [Adapter; 3] {
@@ -217,6 +221,19 @@ mod tests {
         }
         assert_eq!([clock(49.6), clock(150.0)], ["50 s", "2 min 30 s"]);
         assert_eq!(clock(3900.0), "1 h 05 min");
+    }
+
+    #[test]
+    fn a_closed_loops_dry_run_says_that_its_time_is_a_bound() {
+        let plan = parse(CLOSED).unwrap();
+        let text = plan.dry_run(&plan.cells(&adapters()).unwrap());
+        assert!(
+            text.starts_with("plan loops: 12 cells, at most 22 min 30 s"),
+            "{text}"
+        );
+        let line = "  at 25 connections, closed  baseline 1.5 s, warm-up 15 s, settle 6 s, \
+                    load at most 60 s, recovery 30 s\n";
+        assert!(text.contains(line), "{text}");
     }
 
     #[test]
@@ -253,7 +270,7 @@ mod tests {
         };
         assert!(cautions(&[]).is_empty());
         let few = cautions(&[("pairs: 6", "pairs: 5"), ("null: 4", "null: 0")]);
-        assert!(few[0].starts_with("5 pairs: with fewer than 6 no verdict"));
+        assert!(few[0].starts_with("pairs: 5, and with fewer than 6 no verdict"));
         assert!(few[1].starts_with("no null pairs"));
         let short = cautions(&[("load: 10", "load: 2.9")]);
         assert!(

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::matrix::Unit;
 use super::span::Seconds;
-use super::spec::Plan;
+use super::spec::{Kind, Plan};
 use crate::record::schema::CellKey;
 
 /// How long the uncounted block after a pair's load lasts, in which both cgroups are read at every
@@ -130,11 +130,16 @@ impl Plan {
 
     fn cell_phases(&self, warm_up: &WarmUp, rate_rps: u64) -> [(&'static str, f64); 5] {
         let phases = &self.phases;
+        // A plan's closed loop ends with its last request.
+        let load = match self.kind {
+            Kind::Closed => "load at most",
+            _ => "load",
+        };
         [
             ("baseline", phases.baseline.get()),
             ("warm-up", warm_up.seconds_at(rate_rps)),
             ("settle", phases.settle.get()),
-            ("load", phases.load.get()),
+            (load, phases.load.get()),
             ("recovery", phases.recovery.get()),
         ]
     }

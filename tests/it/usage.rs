@@ -154,7 +154,7 @@ fn a_duel_that_makes_no_sense_is_refused() {
     run.says(&[
         "plan duel-liar-status-liar: 3 units of 6 cells",
         "overridden  pairs: 6 -> 3",
-        "3 pairs: with fewer than 6 no verdict can come",
+        "pairs: 3, and with fewer than 6 no verdict can come",
         "pair 3  a liar@status, b liar",
     ]);
 }
