@@ -120,7 +120,8 @@ fn no_registry_and_no_place_on_somebodys_machine_is_named() {
         "crates",
         "docker",
         "maven",
-        "golang",
+        "proxy.golang", // a module's name may begin with golang.org, which is no registry
+        "sum.golang",
         "gcr",
         "ghcr",
         "quay",

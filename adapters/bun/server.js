@@ -1,0 +1,23 @@
+// Bun's own server and router.
+import { catalog } from './catalog.js';
+import { upstream } from './upstream.js';
+import { validate } from './validate.js';
+
+const hello = ({ params }) => Response.json({ hello: params.nonce });
+
+Bun.serve({
+  hostname: '0.0.0.0',
+  port: 8080,
+  maxRequestBodySize: 64 * 1024,
+  routes: {
+    '/': { GET: () => new Response('ok') }, // a string is sent as text/plain
+    '/hello/:nonce': { GET: hello },
+    '/catalog': { GET: catalog },
+    '/validate': { POST: validate },
+    '/upstream/:nonce': { GET: upstream },
+  },
+  fetch: () => new Response('Not Found', { status: 404 }),
+});
+
+// The first process of a container gets no default action for a signal.
+process.on('SIGTERM', () => process.exit());
