@@ -11,7 +11,7 @@ pub use stage::{Bench, Contest, Refusal, Stage, Trouble};
 use crate::agent::protocol::Event;
 use crate::error::Result;
 use crate::load::{self, Arrivals, Kept, Pace, Spec, clock};
-use crate::parity::{Transcript, kept};
+use crate::parity::{Transcript, drawn, kept};
 use crate::plan::cell_seed;
 use crate::plan::spec::{Phases, Plan};
 use crate::record::hlog::{self, Hlog};
@@ -200,7 +200,7 @@ impl Take<'_> {
     ) -> Result<std::result::Result<Vec<load::Variant>, String>> {
         let start_s = self.now_s();
         self.ui.now(&format!("parity {when} the load"));
-        let seed = self.seed ^ if when == "before" { 2 } else { 3 };
+        let seed = drawn::proof_seed(self.seed, when);
         let learned = self.stage.prove(when, seed).await?;
         self.end_phase(&format!("parity {when}"), start_s);
         Ok(learned)

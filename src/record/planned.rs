@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_yaml::Value;
 
 use crate::error::{Error, Result};
-use crate::record::compare;
+use crate::record::{bounds, compare};
 use crate::record::schema::{Cell, Group};
 use crate::record::source::Source;
 use crate::stats::groups::{self, Run};
@@ -39,7 +39,7 @@ pub struct Planned {
 impl Planned {
     /// From an archive's `plan.yaml`.
     pub fn of(source: &Source) -> Result<Self> {
-        let text = source.text("plan.yaml");
+        let text = bounds::yaml(source, "plan.yaml");
         text.and_then(|text| Self::read(&text))
             .map_err(|e| e.at("plan.yaml"))
     }
@@ -205,7 +205,7 @@ fn tolerance(source: &Source, workload: &str) -> Result<f64> {
 }
 
 fn yaml(source: &Source, path: &str) -> Result<Value> {
-    let text = source.text(path).map_err(|e| e.at(path))?;
+    let text = bounds::yaml(source, path).map_err(|e| e.at(path))?;
     serde_yaml::from_str(&text).map_err(|e| Error::unverified(format!("{path}: not YAML: {e}")))
 }
 
