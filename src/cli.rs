@@ -96,6 +96,8 @@ pub enum Verb {
         #[arg(long, value_name = "DIR", conflicts_with = "out")]
         resume: Option<PathBuf>,
     },
+    /// Is A faster than B: the others of the sides judged against the last, in interleaved pairs
+    Duel(Duel),
     /// The load engine alone, against a server on this machine
     Load(Load),
     /// Is the instrument true here: hostile servers, known latency laws, its own ceiling
@@ -137,7 +139,7 @@ pub struct Check {
     pub workloads: Vec<String>,
 }
 
-/// `run` and `demo`
+/// `run`, `demo` and `duel`
 #[derive(Args)]
 #[group(skip)]
 pub struct Run {
@@ -153,6 +155,31 @@ pub struct Run {
     /// Go on after a build or parity failure; its cells become holes
     #[arg(long)]
     pub keep_going: bool,
+}
+
+/// `duel`
+#[derive(Args)]
+pub struct Duel {
+    /// Adapters, or variants as NAME@LABEL; the last is the reference
+    #[arg(required = true, num_args = 2.., value_name = "ADAPTER")]
+    pub sides: Vec<Contender>,
+    /// At what; by default what the plan `duel` says
+    #[arg(
+        short,
+        long = "workload",
+        value_name = "WORKLOAD",
+        value_delimiter = ','
+    )]
+    pub workload: Vec<String>,
+    /// Requests per second of each side, in its own slices
+    #[arg(long, value_name = "RPS")]
+    pub rate: Option<u64>,
+    /// The same work at each level of equity: bare, and with equal service
+    #[arg(long, conflicts_with = "workload")]
+    pub levels: bool,
+    #[command(flatten)]
+    /// How.
+    pub run: Run,
 }
 
 /// `load`

@@ -2,6 +2,7 @@
 import { createServer } from 'node:http';
 import { readBody } from './body.js';
 import { catalog } from './catalog.js';
+import { burdened } from './extra.js';
 import { badRequest, json, notFound, text } from './reply.js';
 import { service } from './service.js';
 import { upstream } from './upstream.js';
@@ -50,7 +51,7 @@ async function answer(request, response) {
   response.end(body);
 }
 
-createServer(answer).listen({ host: '0.0.0.0', port: 8080 });
+createServer(burdened(answer)).listen({ host: '0.0.0.0', port: 8080 });
 
 // The first process of a container gets no default action for a signal.
 process.on('SIGTERM', () => process.exit());

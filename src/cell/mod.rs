@@ -1,34 +1,34 @@
-//! One cell from start to record: ready, parity, baseline, warm-up, settle, load, parity again,
-//! recovery, stop. Warm-up and settle are in no number.
+//! One unit from start to records: a cell alone, or all sides of a pair, in fresh containers. Its
+//! phases: ready, parity, baseline, warm-up, settle, load, parity again, recovery, stop; in a pair, a
+//! block that shows background work and the closed loops come after the load. Warm-up and settle are in
+//! no number.
 
+mod drive;
 mod link;
+mod loads;
+mod readings;
 mod stage;
 
 use std::time::{Duration, Instant};
 
+pub use loads::Rhythm;
 pub use stage::{Bench, Contest, Refusal, Stage, Trouble};
 
-use crate::agent::protocol::Event;
 use crate::error::Result;
-use crate::load::{self, Arrivals, Kept, Pace, Spec, clock};
-use crate::parity::{Transcript, drawn, kept};
+use crate::load::{self, clock};
+use crate::parity::{Transcript, drawn};
 use crate::plan::cell_seed;
-use crate::plan::spec::{Phases, Plan};
-use crate::record::hlog::{self, Hlog};
+use crate::plan::spec::Plan;
+use crate::record::hlog::Hlog;
 use crate::record::samples::{Mark, Sample};
-use crate::record::schema::{Cell, CellKey, Dependency, Load, Phase};
+use crate::record::schema::{Cell, CellKey, Paired, Phase};
 use crate::ui::Ui;
+use drive::{Loaded, Own};
+use loads::Point;
 
-/// How often memory is read at rest, and under load: what reads shares the generator's CPU.
+/// How often memory is read at rest; what reads shares the generator's CPU.
 const TICK_AT_REST: Duration = Duration::from_millis(250);
-const TICK_UNDER_LOAD: Duration = Duration::from_millis(500);
-/// Slot 0 is due so long after the start was ordered: time for the order to arrive.
-const LEAD: Duration = Duration::from_millis(20);
-/// A load reports once a second; more silence than this means that its agent hangs.
-const SILENCE: Duration = Duration::from_secs(15);
-/// How long the generator spins before a slot and after a send.
-const SPIN: Duration = Duration::from_micros(60);
-/// What a cell takes beyond its phases at the very most; bounds the agent's life.
+/// What a unit takes beyond its phases at the very most; bounds the agents' lives.
 const SLACK: Duration = Duration::from_secs(300);
 
 /// All that is known of a cell once it ran.
@@ -45,177 +45,219 @@ pub struct Measured {
     pub log: Vec<u8>,
 }
 
-/// Runs one cell in fresh containers, which are gone when this returns.
+/// What is to run together.
+#[derive(Clone, Copy)]
+pub struct Entry<'a> {
+    /// Who, side by side.
+    pub contests: &'a [Contest<'a>],
+    /// Every cell of the unit: by load, then by side.
+    pub cells: &'a [CellKey],
+    /// How long its phases last in all, in seconds.
+    pub seconds: f64,
+}
+
+/// Runs one unit in fresh containers, which are gone when this returns. A pair that is the first of its
+/// session finds the rhythm of its slices in its own warm-up, and leaves it for the others.
 pub async fn run(
     bench: &Bench<'_>,
-    contest: Contest<'_>,
+    entry: Entry<'_>,
     plan: &Plan,
-    key: &CellKey,
+    rhythm: &mut Option<Rhythm>,
     ui: &Ui,
-) -> std::result::Result<Measured, Trouble> {
-    let rate_rps = key.rate_rps.unwrap_or_default();
-    let lifetime = Duration::from_secs_f64(plan.cell_seconds(rate_rps)) + SLACK;
-    let (start, started_unix_s) = (Instant::now(), clock::unix_s());
-    let stage = Stage::set(bench, contest, lifetime).await?;
+) -> std::result::Result<Vec<Measured>, Trouble> {
+    let lifetime = Duration::from_secs_f64(entry.seconds) + SLACK;
     let mut take = Take {
-        stage,
-        start,
-        seed: cell_seed(key, plan.seed),
-        rate_rps,
-        connections: key.connections,
+        bench,
+        sides: vec![],
+        points: Point::of(entry.cells, entry.contests.len()),
+        start: Instant::now(),
+        started_unix_s: clock::unix_s(),
+        seed: cell_seed(&entry.cells[0], plan.seed),
         plan,
         ui,
         phases: vec![],
-        samples: vec![],
     };
-    take.end_phase("ready", 0.0);
-    let measured = take.all(contest.adapter.port, &plan.phases).await;
-    let log = take.stage.log().await;
-    let Take {
-        mut stage,
-        phases,
-        samples,
-        ..
-    } = take;
-    let (limits, start_ms) = (stage.limits.clone(), stage.start_ms);
-    let transcript = std::mem::take(&mut stage.transcript);
-    stage.strike().await?;
-    let loaded = match measured? {
-        Ok(measured) => measured,
-        Err(reason) => {
-            return Err(Trouble::Refused(Refusal {
-                reason,
-                transcript,
-                log: log?,
-            }));
+    for (index, contest) in entry.contests.iter().enumerate() {
+        ui.now(&format!("starting {}", contest.contender()));
+        match Stage::set(bench, *contest, lifetime).await {
+            Ok(stage) => take.sides.push(Side::new(*contest, stage)),
+            Err(trouble) => {
+                take.strike().await?;
+                return Err(trouble.of_side(index));
+            }
         }
+    }
+    take.end_phase("ready", 0.0);
+    let played = take.all(rhythm).await;
+    let logs = take.logs().await;
+    let measured = match played {
+        Ok(Ok(loads)) => Ok(take.records(loads, logs.as_deref().unwrap_or_default())),
+        Ok(Err(failed)) => Err(Trouble::Refused(
+            take.refusal(failed, logs.as_deref().unwrap_or_default()),
+        )),
+        Err(error) => Err(Trouble::Failed(error)),
     };
-    let cell = Cell {
-        load: loaded.load,
-        key: key.clone(),
-        arch: std::env::consts::ARCH.into(),
-        target_ended: loaded.target_ended,
-        dependencies: loaded.dependencies,
-        start_ms: Some(start_ms),
-        image_mib: contest.image.size_bytes as f64 / (1024.0 * 1024.0),
-        limits,
-        phases,
-        started_unix_s,
-        digests: [("image".to_owned(), contest.image.id.clone())].into(),
-        ..Cell::default()
-    };
-    Ok(Measured {
-        cell,
-        hlog: loaded.hlog,
-        samples,
-        transcript,
-        log: log?,
-    })
+    take.strike().await?;
+    logs?;
+    measured
+}
+
+/// A target's fault, in words.
+struct Failed {
+    side: usize,
+    reason: String,
+}
+
+/// What a phase gives, or whose fault it is that it gives nothing.
+type Played<T> = Result<std::result::Result<T, Failed>>;
+
+/// One target, up, with all that was read of it.
+struct Side<'a> {
+    contest: Contest<'a>,
+    stage: Stage<'a>,
+    /// What its load is verified with.
+    variants: Vec<load::Variant>,
+    samples: Vec<Sample>,
+}
+
+impl<'a> Side<'a> {
+    fn new(contest: Contest<'a>, stage: Stage<'a>) -> Self {
+        Self {
+            contest,
+            stage,
+            variants: vec![],
+            samples: vec![],
+        }
+    }
 }
 
 /// A measurement in progress.
 struct Take<'a> {
-    stage: Stage<'a>,
+    bench: &'a Bench<'a>,
+    sides: Vec<Side<'a>>,
+    points: Vec<Point<'a>>,
     start: Instant,
+    started_unix_s: f64,
     seed: u64,
-    rate_rps: u64,
-    connections: u32,
     plan: &'a Plan,
     ui: &'a Ui,
     phases: Vec<Phase>,
-    samples: Vec<Sample>,
 }
 
-/// What a load gave.
-struct Loaded {
-    /// Its observed fields.
-    load: Load,
-    hlog: Hlog,
-    kept: Vec<Kept>,
-    dependencies: Vec<Dependency>,
-    /// How the target ended in it; empty if it did not.
-    target_ended: String,
-}
-
-impl Take<'_> {
-    /// Every phase from parity to recovery; the inner error is the target's fault, in words.
-    async fn all(
-        &mut self,
-        port: u16,
-        phases: &Phases,
-    ) -> Result<std::result::Result<Loaded, String>> {
-        let variants = match self.prove("before").await? {
-            Ok(variants) => variants,
-            Err(reason) => return Ok(Err(reason)),
-        };
-        let spec = |seconds: f64, seed: u64| Spec {
-            target: ([127, 0, 0, 1], port).into(),
-            variants: variants.clone(),
-            pace: Pace::Open {
-                rate_rps: self.rate_rps,
-                arrivals: Arrivals::Uniform,
-            },
-            slices: None,
-            threads: 1,
-            duration_ns: (seconds * 1e9).round() as u64,
-            connections: self.connections,
-            timeout_ns: self.plan.timeout.0.as_nanos() as u64,
-            spin_ns: SPIN.as_nanos() as u64,
-            keep: vec![],
-            seed,
-        };
-        let warm_up = spec(phases.warm_up.seconds_at(self.rate_rps), self.seed ^ 1);
-        let mut load = spec(phases.load.get(), self.seed);
-        load.keep = kept::slots(load.slots(), self.seed);
-
+impl<'a> Take<'a> {
+    /// Every phase from parity to recovery: what each load point gave, side by side.
+    async fn all(&mut self, rhythm: &mut Option<Rhythm>) -> Played<Vec<Vec<Loaded>>> {
+        if let Err(failed) = self.prove("before").await? {
+            return Ok(Err(failed));
+        }
+        let phases = self.plan.phases;
         self.rest("baseline", phases.baseline.duration()).await?;
-        self.drive("warm-up", &warm_up).await?;
+        let rhythm = self.warm_up(rhythm).await?;
         let settle_s = self.now_s();
         tokio::time::sleep(phases.settle.duration()).await;
         self.end_phase("settle", settle_s);
-        let load_unix_s = clock::unix_s();
-        let mut loaded = self.drive("load", &load).await?;
-        if let Err(reason) = self.stage.keep(&loaded.kept, load_unix_s) {
-            return Ok(Err(reason));
+
+        let mut loads: Vec<Vec<Loaded>> = Vec::new();
+        for point in self.points.clone() {
+            let loaded = match self.load(&point, rhythm, loads.is_empty()).await? {
+                Ok(loaded) => loaded,
+                Err(failed) => return Ok(Err(failed)),
+            };
+            let ended = loaded.iter().any(|loaded| !loaded.target_ended.is_empty());
+            if loads.is_empty() && !ended && self.sides.len() > 1 {
+                self.background(&point, rhythm).await?;
+            }
+            loads.push(loaded);
+            if ended {
+                return Ok(Ok(loads));
+            }
         }
-        if let Some(ended) = self.stage.ended().await? {
-            loaded.target_ended = ended;
-            return Ok(Ok(loaded));
-        }
-        if let Err(reason) = self.prove("after").await? {
-            return Ok(Err(reason));
+        if let Err(failed) = self.prove("after").await? {
+            return Ok(Err(failed));
         }
         // After the load: so many requests more would show in the baseline's memory.
-        if let Err(reason) = self.stage.burst(self.seed ^ 4).await? {
-            return Ok(Err(reason));
+        for side in 0..self.sides.len() {
+            if let Err(reason) = self.sides[side].stage.burst(self.seed ^ 4).await? {
+                return Ok(Err(Failed { side, reason }));
+            }
         }
         self.rest("recovery", phases.recovery.duration()).await?;
+        Ok(Ok(loads))
+    }
+
+    /// One counted load. The first one's rows, phases and kept responses join those of the whole unit;
+    /// a later one's stay its own.
+    async fn load(
+        &mut self,
+        point: &Point<'_>,
+        rhythm: Option<Rhythm>,
+        first: bool,
+    ) -> Played<Vec<Loaded>> {
+        let (rows, phases) = (self.sides[0].samples.len(), self.phases.len());
+        let unix_s = clock::unix_s();
+        let load = self.plan_load(point, rhythm);
+        let mut loaded = self.drive("load", &load).await?;
+        for (index, loaded) in loaded.iter_mut().enumerate() {
+            let side = &mut self.sides[index];
+            let failed = |reason| Failed {
+                side: index,
+                reason,
+            };
+            if first {
+                if let Err(reason) = side.stage.keep(&loaded.kept, unix_s) {
+                    return Ok(Err(failed(reason)));
+                }
+            } else {
+                match side.stage.only_kept(&loaded.kept, unix_s) {
+                    Ok(transcript) => {
+                        loaded.own = Some(Own {
+                            transcript,
+                            samples: side.samples.split_off(rows),
+                            phases: self.phases[phases..].to_vec(),
+                        })
+                    }
+                    Err(reason) => return Ok(Err(failed(reason))),
+                }
+            }
+            loaded.target_ended = side.stage.ended().await?.unwrap_or_default();
+        }
+        if !first {
+            self.phases.truncate(phases);
+        }
         Ok(Ok(loaded))
     }
 
-    /// Asks the matrix; what the load can be verified with, or the first failure in words.
-    async fn prove(
-        &mut self,
-        when: &str,
-    ) -> Result<std::result::Result<Vec<load::Variant>, String>> {
+    /// Asks the matrix of every side; what its load can be verified with is kept.
+    async fn prove(&mut self, when: &str) -> Played<()> {
         let start_s = self.now_s();
-        self.ui.now(&format!("parity {when} the load"));
         let seed = drawn::proof_seed(self.seed, when);
-        let learned = self.stage.prove(when, seed).await?;
+        for index in 0..self.sides.len() {
+            let side = &mut self.sides[index];
+            let who = side.contest.contender();
+            self.ui.now(&format!("{who}: parity {when} the load"));
+            match side.stage.prove(when, seed).await? {
+                Ok(variants) => side.variants = variants,
+                Err(reason) => {
+                    return Ok(Err(Failed {
+                        side: index,
+                        reason,
+                    }));
+                }
+            }
+        }
         self.end_phase(&format!("parity {when}"), start_s);
-        Ok(learned)
+        Ok(Ok(()))
     }
 
     /// A phase at rest, sampled.
     async fn rest(&mut self, phase: &str, duration: Duration) -> Result<()> {
-        self.ui
-            .now(&format!("{phase} {:.1} s", duration.as_secs_f64()));
+        let seconds = duration.as_secs_f64();
+        self.ui.now(&format!("{phase} {seconds:.1} s"));
         let start_s = self.edge(phase, Mark::Start);
         let end = tokio::time::Instant::now() + duration;
         while tokio::time::Instant::now() + TICK_AT_REST < end {
             tokio::time::sleep(TICK_AT_REST).await;
-            self.samples
-                .push(self.stage.sampler.tick(self.now_s(), phase));
+            self.tick(phase);
         }
         tokio::time::sleep_until(end).await;
         self.edge(phase, Mark::End);
@@ -223,70 +265,27 @@ impl Take<'_> {
         Ok(())
     }
 
-    /// A load, sampled from edge to edge.
-    async fn drive(&mut self, phase: &str, spec: &Spec) -> Result<Loaded> {
-        self.ui.now(&format!(
-            "{phase}: opening {} connections",
-            spec.connections
-        ));
-        self.stage.link.arm(spec).await?;
-        // From here on they count for this load.
-        self.stage.dependencies().await?;
-        let start_s = self.edge(phase, Mark::Start);
-        self.stage
-            .link
-            .go(clock::now_ns() + LEAD.as_nanos() as u64)
-            .await?;
-        let mut ticks = tokio::time::interval(TICK_UNDER_LOAD);
-        ticks.tick().await;
-        loop {
-            let event = tokio::select! {
-                event = self.stage.link.event(SILENCE) => event?,
-                _ = ticks.tick() => {
-                    self.samples.push(self.stage.sampler.tick(self.now_s(), phase));
-                    continue;
-                }
-            };
-            match event {
-                Event::Progress { progress } => self.ui.now(&format!(
-                    "{phase}: {} of {} slots, p50 {:.0} us, p99 {:.0} us, generator late p99 {:.1} us{}",
-                    progress.due,
-                    spec.slots(),
-                    progress.p50_us,
-                    progress.p99_us,
-                    progress.late_p99_us,
-                    match progress.not_completed {
-                        0 => String::new(),
-                        count => format!(", {count} not completed"),
-                    },
-                )),
-                Event::Over => {
-                    self.edge(phase, Mark::End);
-                    self.end_phase(phase, start_s);
-                }
-                Event::Done { load, hlog, kept } => {
-                    return Ok(Loaded {
-                        load: *load,
-                        hlog: hlog::read(&hlog)?,
-                        kept,
-                        dependencies: self.stage.dependencies().await?,
-                        target_ended: String::new(),
-                    });
-                }
-                other => return Err(link::unexpected(&other)),
-            }
-        }
-    }
-
     fn now_s(&self) -> f64 {
         self.start.elapsed().as_secs_f64()
     }
 
+    /// Reads everything of every side.
     fn edge(&mut self, phase: &str, mark: Mark) -> f64 {
         let now_s = self.now_s();
-        self.samples
-            .push(self.stage.sampler.edge(now_s, phase, mark));
+        for side in &mut self.sides {
+            let row = side.stage.sampler.edge(now_s, phase, mark);
+            side.samples.push(row);
+        }
         now_s
+    }
+
+    /// Reads what is cheap.
+    fn tick(&mut self, phase: &str) {
+        let now_s = self.now_s();
+        for side in &mut self.sides {
+            let row = side.stage.sampler.tick(now_s, phase);
+            side.samples.push(row);
+        }
     }
 
     fn end_phase(&mut self, name: &str, start_s: f64) {
@@ -295,5 +294,87 @@ impl Take<'_> {
             start_s,
             end_s: self.now_s(),
         });
+    }
+
+    /// A target's fault; in a pair it must be said whose.
+    fn refusal(&mut self, failed: Failed, logs: &[Vec<u8>]) -> Refusal {
+        let Failed { side, reason } = failed;
+        let reason = match self.sides.len() {
+            1 => reason,
+            _ => format!("{}: {reason}", self.sides[side].contest.contender()),
+        };
+        Refusal {
+            reason,
+            side,
+            transcript: std::mem::take(&mut self.sides[side].stage.transcript),
+            log: logs.get(side).cloned().unwrap_or_default(),
+        }
+    }
+
+    /// A record for every cell that has a load.
+    fn records(&mut self, loads: Vec<Vec<Loaded>>, logs: &[Vec<u8>]) -> Vec<Measured> {
+        let names: Vec<String> = self
+            .sides
+            .iter()
+            .map(|side| side.contest.contender())
+            .collect();
+        let mut records = Vec::new();
+        for (point, loaded) in self.points.iter().zip(loads) {
+            for ((index, loaded), key) in loaded.into_iter().enumerate().zip(point.cells) {
+                let side = &mut self.sides[index];
+                let own = loaded.own.unwrap_or_else(|| Own {
+                    transcript: std::mem::take(&mut side.stage.transcript),
+                    samples: std::mem::take(&mut side.samples),
+                    phases: self.phases.clone(),
+                });
+                let image = side.contest.image;
+                let cell = Cell {
+                    load: loaded.load,
+                    key: key.clone(),
+                    paired: loaded.mask.map(|mask| Paired {
+                        sides: names.clone(),
+                        epoch_ns: loaded.epoch_ns,
+                        mask,
+                        ..Paired::default()
+                    }),
+                    arch: std::env::consts::ARCH.into(),
+                    target_ended: loaded.target_ended,
+                    dependencies: loaded.dependencies,
+                    start_ms: Some(side.stage.start_ms),
+                    image_mib: image.size_bytes as f64 / (1024.0 * 1024.0),
+                    limits: side.stage.limits.clone(),
+                    scenery: loaded.scenery,
+                    phases: own.phases,
+                    started_unix_s: self.started_unix_s,
+                    digests: [("image".to_owned(), image.id.clone())].into(),
+                    ..Cell::default()
+                };
+                records.push(Measured {
+                    cell,
+                    hlog: loaded.hlog,
+                    samples: own.samples,
+                    transcript: own.transcript,
+                    log: logs.get(index).cloned().unwrap_or_default(),
+                });
+            }
+        }
+        records
+    }
+
+    /// The end of what each target wrote.
+    async fn logs(&self) -> Result<Vec<Vec<u8>>> {
+        let mut logs = Vec::new();
+        for side in &self.sides {
+            logs.push(side.stage.log().await?);
+        }
+        Ok(logs)
+    }
+
+    /// Removes all containers.
+    async fn strike(self) -> Result<()> {
+        for side in self.sides {
+            side.stage.strike().await?;
+        }
+        Ok(())
     }
 }

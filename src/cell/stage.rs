@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::load::{self, Kept, clock};
 use crate::parity::transcript::BURST;
 use crate::parity::{Answer, Ask, Exchange, Transcript, kept, matrix};
+use crate::plan::contender::Contender;
 use crate::plan::cpus::Allotment;
 use crate::plan::spec::PlannedLimits;
 use crate::plan::{Adapter, Workload};
@@ -49,11 +50,21 @@ pub struct Contest<'a> {
     pub workload: &'a Workload,
 }
 
+impl Contest<'_> {
+    /// As plans and holes name it: `express@slow`.
+    pub fn contender(&self) -> String {
+        let (adapter, label) = (self.adapter.name.clone(), self.label.to_owned());
+        Contender { adapter, label }.to_string()
+    }
+}
+
 /// Why a target has no number: a result about the target, not a failure of the kit.
 #[derive(Debug)]
 pub struct Refusal {
     /// In words.
     pub reason: String,
+    /// Whose fault it is, of the sides of a pair.
+    pub side: usize,
     /// The transcript as far as it came.
     pub transcript: Transcript,
     /// The end of what the target wrote.
@@ -75,6 +86,16 @@ pub enum Trouble {
     Refused(Refusal),
     /// Ours, or the machine's.
     Failed(Error),
+}
+
+impl Trouble {
+    /// The same, of a side that was known only by itself.
+    pub fn of_side(self, side: usize) -> Self {
+        match self {
+            Trouble::Refused(refusal) => Trouble::Refused(Refusal { side, ..refusal }),
+            failed => failed,
+        }
+    }
 }
 
 impl From<Error> for Trouble {
@@ -262,6 +283,20 @@ impl<'a> Stage<'a> {
         self.judge()
     }
 
+    /// A transcript of nothing but slots that were kept: the proofs before and after stand in another.
+    pub fn only_kept(&self, kept: &[Kept], unix_s: f64) -> std::result::Result<Transcript, String> {
+        let mut transcript = Transcript {
+            only_kept: true,
+            exchanges: kept::exchanges(self.contest.workload, kept, unix_s),
+            ..Transcript::default()
+        };
+        transcript.judge(self.contest.workload, &self.contest.adapter.dev_routes);
+        match transcript.first_failure() {
+            None => Ok(transcript),
+            Some(failure) => Err(failure),
+        }
+    }
+
     fn judge(&mut self) -> std::result::Result<(), String> {
         let dev_routes = &self.contest.adapter.dev_routes;
         self.transcript.judge(self.contest.workload, dev_routes);
@@ -320,6 +355,7 @@ async fn refused(run: &Run<'_>, target: &Container, why: &str) -> Result<Trouble
     };
     Ok(Trouble::Refused(Refusal {
         reason,
+        side: 0,
         transcript: Transcript::default(),
         log: run.log(target).await?,
     }))

@@ -74,7 +74,7 @@ async fn engine() -> Finding {
 fn line(finding: &Finding, color: bool) -> String {
     let (word, code) = match finding.level {
         Level::Ok => ("ok  ", "32"),
-        Level::Warn => ("warn", "33"),
+        Level::Warn | Level::Unseen => ("warn", "33"),
         Level::Fail => ("FAIL", "31"),
     };
     let word = if color {

@@ -6,6 +6,7 @@ use super::{Context, print, print_json};
 use crate::cli::Listed;
 use crate::error::Result;
 use crate::plan::kit::Entry;
+use crate::plan::spec::Kind;
 use crate::plan::{Adapter, Plan, Workload};
 
 /// A line of the list, as scripts read it.
@@ -91,12 +92,18 @@ fn of_workload(item: &mut Item, workload: Workload) {
 
 fn of_plan(item: &mut Item, plan: Plan) {
     let adapters: Vec<String> = plan.adapters.iter().map(ToString::to_string).collect();
-    item.title = format!(
-        "{} at {:?} req/s, {} repetitions",
-        adapters.join(", "),
-        plan.rates_rps,
-        plan.repetitions
-    );
+    let rates: Vec<String> = plan
+        .rates_rps
+        .iter()
+        .map(|rate| format!("{rate}/s"))
+        .collect();
+    let (rates, connections) = (rates.join(", "), &plan.connections);
+    let how = match plan.kind {
+        Kind::Duel => format!("a duel at {rates}, {} pairs", plan.pairs),
+        Kind::Closed => format!("closed loops of {connections} connections"),
+        Kind::Matrix | Kind::Sustain => format!("at {rates}, {} repetitions", plan.repetitions),
+    };
+    item.title = format!("{}, {how}", adapters.join(", "));
     item.workloads = plan.workloads;
 }
 

@@ -202,6 +202,7 @@ fn spec(asked: &cli::Load) -> Result<Spec> {
             None => DEFAULT_NS,
         },
         slices: None,
+        blocks_ns: vec![],
         connections: asked.connections,
         threads: asked.threads,
         timeout_ns: nanoseconds(asked.timeout.0),

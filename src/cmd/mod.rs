@@ -20,6 +20,7 @@ mod load;
 mod report;
 mod run;
 mod selftest;
+mod units;
 mod verify;
 
 /// What every verb is given.
@@ -47,6 +48,7 @@ pub fn dispatch(cli: Cli) -> Result<()> {
         Verb::Run { plan, run, resume } => {
             run::run(&context, plan.as_deref(), &run, resume.as_deref())
         }
+        Verb::Duel(duel) => run::duel(&context, &duel),
         Verb::Load(load) => load::load(&context, &load),
         Verb::Selftest => selftest::selftest(&context),
         Verb::Verify(verify) => verify::verify(&context, &verify),

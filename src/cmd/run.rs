@@ -1,4 +1,4 @@
-//! `run` and `demo`: which plan, on which CPUs, into which folder. What follows is a [`Job`].
+//! `run`, `demo` and `duel`: which plan, on which CPUs, into which folder. What follows is a [`Job`].
 
 use std::path::Path;
 
@@ -16,6 +16,9 @@ use crate::plan::{Kit, Overrides, Plan};
 use crate::sample::Roots;
 use crate::sample::host::Host;
 
+/// The plan that `duel` fills in.
+const DUEL: &str = "duel";
+
 /// Runs a plan by name or path, or goes on with the archive in `resume`.
 pub fn run(
     context: &Context,
@@ -27,8 +30,51 @@ pub fn run(
     let host = Host::read(&Roots::default());
     let plan = match (resume, name) {
         (Some(dir), _) => unfinished_plan(dir, name, asked)?,
-        (None, name) => chosen_plan(&kit, &host, name.unwrap_or_default(), &asked.overrides)?,
+        (None, name) => {
+            let plan = kit.plan(name.unwrap_or_default())?;
+            settled(plan, &host, &asked.overrides)?
+        }
     };
+    perform(context, &kit, host, plan, asked, resume)
+}
+
+/// Runs the kit's plan of that name between these sides.
+pub fn duel(context: &Context, asked: &cli::Duel) -> Result<()> {
+    let kit = context.kit()?;
+    let host = Host::read(&Roots::default());
+    let plan = settled(duel_plan(&kit, asked)?, &host, &asked.run.overrides)?;
+    perform(context, &kit, host, plan, &asked.run, None)
+}
+
+/// The plan that the sides, the workloads and the rate make; the other flags change it as any plan.
+fn duel_plan(kit: &Kit, asked: &cli::Duel) -> Result<Plan> {
+    for side in &asked.sides {
+        kit.adapter(&side.adapter)?.check_label(&side.label)?;
+    }
+    for workload in &asked.workload {
+        kit.workload(workload)?;
+    }
+    let mut plan = kit.plan(DUEL)?;
+    if asked.levels {
+        plan = plan.at_its_levels()?;
+    } else if !asked.workload.is_empty() {
+        plan.workloads.clone_from(&asked.workload);
+    }
+    if let Some(rate) = asked.rate {
+        plan.rates_rps = vec![rate];
+    }
+    plan.between(&asked.sides)
+}
+
+/// Runs a plan that is settled, or shows it.
+fn perform(
+    context: &Context,
+    kit: &Kit,
+    host: Host,
+    plan: Plan,
+    asked: &cli::Run,
+    resume: Option<&Path>,
+) -> Result<()> {
     let adapters = kit.adapters_of(&plan)?;
     let matrix = plan.cells(&adapters)?;
     if asked.dry_run {
@@ -46,7 +92,7 @@ pub fn run(
     let workloads = kit.workloads_of(&plan)?;
     let job = Job {
         context,
-        kit: &kit,
+        kit,
         host,
         plan,
         adapters,
@@ -58,9 +104,8 @@ pub fn run(
     crate::runtime()?.block_on(job.perform(resume.is_some()))
 }
 
-/// The plan with its flags applied and its CPUs chosen.
-fn chosen_plan(kit: &Kit, host: &Host, name: &str, overrides: &Overrides) -> Result<Plan> {
-    let mut plan = kit.plan(name)?;
+/// A plan with its flags applied and its CPUs chosen.
+fn settled(mut plan: Plan, host: &Host, overrides: &Overrides) -> Result<Plan> {
     plan.apply(overrides)?;
     let cpus = allot(
         &topology(host),

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use bollard::container::LogOutput;
 use bollard::errors::Error as Bollard;
-use bollard::models::{ContainerCreateBody, HostConfig, HostConfigLogConfig};
+use bollard::models::{ContainerCreateBody, ContainerSummary, HostConfig, HostConfigLogConfig};
 use bollard::query_parameters::{
-    AttachContainerOptionsBuilder, CreateContainerOptionsBuilder, LogsOptionsBuilder,
-    WaitContainerOptions,
+    AttachContainerOptionsBuilder, CreateContainerOptionsBuilder, ListContainersOptions,
+    LogsOptionsBuilder, WaitContainerOptions,
 };
 use futures_util::{Stream, StreamExt};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
@@ -342,6 +342,22 @@ impl Run<'_> {
             }
         }
         Ok(())
+    }
+
+    /// How many containers run that are not of this run.
+    pub async fn other_containers(&self) -> Result<u32> {
+        let running = self
+            .engine
+            .docker
+            .list_containers(None::<ListContainersOptions>)
+            .await;
+        let running = running.map_err(|e| explain("list containers", e))?;
+        let own = |container: &ContainerSummary| {
+            let label = container.labels.as_ref().and_then(|l| l.get(RUN_LABEL));
+            label.is_some_and(|run| *run == self.name)
+        };
+        let others = running.iter().filter(|container| !own(container));
+        Ok(others.count() as u32)
     }
 
     /// Runs an image's own program once, without network, and gives what it printed.

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use super::Finding;
+use super::{Finding, Level, governor, hypervisor, idle_states, power, turbo};
 use crate::sample::host::{Cpu, Host};
+use crate::sample::scenery::idle_exit_us;
 
 /// What the measurement would use.
 #[derive(Clone, Copy, Debug)]
@@ -29,10 +30,13 @@ const CHECKS: &[Check] = &[
     memory,
     disk,
     swap,
-    governor,
+    frequency_governor,
+    turbo_allowed,
+    idle_depth,
+    power_source,
     steal,
     load_average,
-    hypervisor,
+    virtual_machine,
     clocksource,
     epoll_pwait2,
     nofile,
@@ -41,7 +45,16 @@ const CHECKS: &[Check] = &[
 
 /// All findings about the machine, in a fixed order.
 pub fn findings(host: &Host, asked: &Asked) -> Vec<Finding> {
-    CHECKS.iter().map(|check| check(host, asked)).collect()
+    let findings = CHECKS.iter().map(|check| check(host, asked));
+    // To whoever prepares a machine, what can't be seen is one more thing to look at.
+    let looked_at = |finding: Finding| Finding {
+        level: match finding.level {
+            Level::Unseen => Level::Warn,
+            level => level,
+        },
+        ..finding
+    };
+    findings.map(looked_at).collect()
 }
 
 fn system(host: &Host, _: &Asked) -> Finding {
@@ -213,24 +226,26 @@ fn swap(host: &Host, _: &Asked) -> Finding {
     }
 }
 
-fn governor(host: &Host, _: &Asked) -> Finding {
-    let id = "governor";
-    let unseen =
-        "see to it on the host that owns the CPUs, or trust only ratios from interleaved pairs";
-    match &host.facts.governors {
-        None => Finding::unseen(id, "what sets the CPUs' frequency", unseen),
-        Some(names) if names.iter().eq(["performance"]) => {
-            Finding::ok(id, "all CPUs under the governor performance")
-        }
-        Some(names) => {
-            let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            Finding::warn(
-                id,
-                format!("CPUs under the governor {}", names.join(" and ")),
-                "fix the frequency while measuring: cpupower frequency-set -g performance",
-            )
-        }
-    }
+fn frequency_governor(host: &Host, _: &Asked) -> Finding {
+    let names = host.facts.governors.iter().flatten();
+    let sight = governor::in_use(names.map(String::as_str));
+    governor::GUARD.finding(sight, "all CPUs under the governor performance")
+}
+
+fn turbo_allowed(host: &Host, _: &Asked) -> Finding {
+    turbo::GUARD.finding(turbo::allowed(host.facts.turbo), "turbo is off")
+}
+
+fn idle_depth(host: &Host, _: &Asked) -> Finding {
+    let exit_us = host.facts.idle_states.as_deref().and_then(idle_exit_us);
+    idle_states::GUARD.finding(
+        idle_states::deepest(exit_us),
+        "idle CPUs wake up within microseconds",
+    )
+}
+
+fn power_source(host: &Host, _: &Asked) -> Finding {
+    power::GUARD.finding(power::source(host.moment.on_battery), "plugged in")
 }
 
 fn steal(host: &Host, _: &Asked) -> Finding {
@@ -266,14 +281,9 @@ fn load_average(host: &Host, _: &Asked) -> Finding {
     }
 }
 
-fn hypervisor(host: &Host, _: &Asked) -> Finding {
-    let id = "hypervisor";
-    let fix = "compare only within one session, by ratios; absolute numbers are of this machine";
-    match host.facts.hypervisor {
-        None => Finding::unseen(id, "whether this is a virtual machine", fix),
-        Some(true) => Finding::warn(id, "a virtual machine: its speed is not its own", fix),
-        Some(false) => Finding::ok(id, "not a virtual machine"),
-    }
+fn virtual_machine(host: &Host, _: &Asked) -> Finding {
+    let sight = hypervisor::present(host.facts.hypervisor);
+    hypervisor::GUARD.finding(sight, "not a virtual machine")
 }
 
 fn clocksource(host: &Host, _: &Asked) -> Finding {
@@ -328,8 +338,8 @@ fn huge_pages(host: &Host, _: &Asked) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::{Level, passes};
-    use crate::sample::host::{Facts, Moment};
+    use crate::guard::passes;
+    use crate::sample::host::{Facts, IdleState, Moment};
 
     fn quiet() -> Host {
         let cpu = |cpu, siblings: &[u32]| Cpu {
@@ -352,6 +362,12 @@ mod tests {
                 memory_mib: Some(16_000),
                 swap_mib: Some(0),
                 governors: Some(["performance".to_owned()].into()),
+                turbo: Some(false),
+                idle_states: Some(vec![IdleState {
+                    name: "C1".into(),
+                    exit_latency_us: Some(2),
+                    enabled: Some(true),
+                }]),
                 hypervisor: Some(false),
                 transparent_huge_pages: Some("madvise".into()),
                 cgroup_controllers: controllers.into(),
@@ -363,6 +379,7 @@ mod tests {
                 load_average_1m: Some(0.1),
                 steal_pct: Some(0.0),
                 memory_available_mib: Some(8_000),
+                on_battery: Some(false),
                 nofile_soft: 1024,
                 nofile_hard: 4096,
             },
@@ -434,6 +451,14 @@ mod tests {
             ("governor", Warn, |h, _| {
                 h.facts.governors = Some(["performance", "powersave"].map(String::from).into());
             }),
+            ("turbo", Warn, |h, _| h.facts.turbo = Some(true)),
+            ("turbo", Warn, |h, _| h.facts.turbo = None),
+            ("idle_states", Warn, |h, _| {
+                h.facts.idle_states.as_mut().unwrap()[0].exit_latency_us = Some(133);
+            }),
+            ("idle_states", Warn, |h, _| h.facts.idle_states = None),
+            ("power", Warn, |h, _| h.moment.on_battery = Some(true)),
+            ("power", Warn, |h, _| h.moment.on_battery = None),
             ("steal", Warn, |h, _| h.moment.steal_pct = Some(0.02)),
             ("steal", Warn, |h, _| h.moment.steal_pct = None),
             ("load_average", Warn, |h, _| {

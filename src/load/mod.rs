@@ -111,7 +111,7 @@ impl Armed {
             generator_spin_us: tally.spun_ns as f64 / 1e3,
             longest_pause_us: tally.longest_pause_ns as f64 / 1e3,
             spilled: tally.spilled,
-            completed_by_block: vec![],
+            completed_by_block: tally.completed_by_block.clone(),
             faults: faults.into_iter().flatten().collect(),
             errors: tally.errors(),
             ..Load::default()

@@ -35,6 +35,7 @@ pub struct Pacer {
     schedule: Option<Arc<Schedule>>,
     mask: Arc<Mask>,
     masked: bool,
+    blocks_ns: Vec<u64>,
     share: Share,
     spin_ns: u64,
     epoch_ns: u64,
@@ -64,6 +65,7 @@ impl Pacer {
             schedule,
             mask,
             masked: spec.slices.is_some(),
+            blocks_ns: spec.blocks_ns.clone(),
             share,
             spin_ns: spec.spin_ns,
             epoch_ns: 0,
@@ -86,7 +88,7 @@ impl Pacer {
     }
 
     /// Finds the slots that are due; in a closed loop one for each of the `free` connections.
-    pub fn find(&mut self, now: u64, free: impl FnOnce() -> u64) {
+    pub fn find(&mut self, now: u64, free: u64) {
         if now < self.next_ns {
             return;
         }
@@ -103,7 +105,7 @@ impl Pacer {
             self.next_ns = self.slice_after(now);
         } else {
             self.backlog
-                .find((self.backlog.taken() + free()).min(self.slots), now);
+                .find((self.backlog.taken() + free).min(self.slots), now);
             if self.backlog.found() == self.slots {
                 self.cut_short(now);
             }
@@ -197,6 +199,15 @@ impl Pacer {
         )
     }
 
+    /// The block that a slot lies in, where there are blocks. One that a closed loop took as its time
+    /// ran out lies in the last.
+    pub fn block(&self, slot_ns: u64) -> Option<usize> {
+        let last = self.blocks_ns.len().checked_sub(1)?;
+        let elapsed = slot_ns - self.epoch_ns;
+        let block = self.blocks_ns.partition_point(|end| *end <= elapsed);
+        Some(block.min(last))
+    }
+
     /// Whether it takes turns with others.
     pub fn is_masked(&self) -> bool {
         self.masked
@@ -210,6 +221,11 @@ impl Pacer {
     /// How many slices it has.
     pub fn slices(&self) -> usize {
         self.mask.slices().len()
+    }
+
+    /// How many blocks it has.
+    pub fn blocks(&self) -> usize {
+        self.blocks_ns.len()
     }
 
     /// Since the epoch.

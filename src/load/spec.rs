@@ -57,6 +57,10 @@ pub struct Spec {
     pub duration_ns: u64,
     /// The slices that it has; `None` for all of the time.
     pub slices: Option<Vec<Slice>>,
+    /// Ends of the blocks that completed slots are counted by, since the epoch, in ascending order; the
+    /// last one's is the load's own. None for no such count.
+    #[serde(default)]
+    pub blocks_ns: Vec<u64>,
     /// Most connections at once (open), or exactly (closed).
     pub connections: u32,
     /// Threads that share slots and connections; at most as many as there are connections.

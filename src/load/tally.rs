@@ -65,6 +65,8 @@ pub struct Tally {
     pub spilled: u64,
     /// Per slice, the last response's end since the slice's start.
     slices_ns: Vec<u64>,
+    /// Completed slots by the block that they were due in.
+    pub completed_by_block: Vec<u64>,
     second: u64,
     response: Histogram<u64>,
     packed: Vec<Interval>,
@@ -76,8 +78,8 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Nothing yet, over so many slices.
-    pub fn new(slices: usize) -> Self {
+    /// Nothing yet, over so many slices and blocks.
+    pub fn new(slices: usize, blocks: usize) -> Self {
         Self {
             ledger: Ledger::default(),
             errors: [0; Failure::ALL.len()],
@@ -89,6 +91,7 @@ impl Tally {
             spun_ns: 0,
             spilled: 0,
             slices_ns: vec![0; slices],
+            completed_by_block: vec![0; blocks],
             second: 0,
             response: new_histogram(),
             packed: Vec::with_capacity(4096),
@@ -123,6 +126,10 @@ impl Tally {
         for (sum, part) in self.slices_ns.iter_mut().zip(&other.slices_ns) {
             *sum = (*sum).max(*part);
         }
+        let blocks = self.completed_by_block.iter_mut();
+        for (sum, part) in blocks.zip(&other.completed_by_block) {
+            *sum += part;
+        }
         other.turn_second(u64::MAX / 2);
         self.packed.append(&mut other.packed);
         for (sum, part) in [
@@ -146,6 +153,13 @@ impl Tally {
     pub fn in_slice(&mut self, slice: usize, ended_ns: u64, spilled: bool) {
         self.slices_ns[slice] = self.slices_ns[slice].max(ended_ns);
         self.spilled += u64::from(spilled);
+    }
+
+    /// The block that a completed slot was due in, where the load has blocks.
+    pub fn in_block(&mut self, block: Option<usize>) {
+        if let Some(block) = block {
+            self.completed_by_block[block] += 1;
+        }
     }
 
     /// The time in which a closed loop was served: the sum over its slices of the time from the start

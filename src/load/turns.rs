@@ -19,6 +19,17 @@ const PAUSE_NS: u64 = 3_000_000;
 /// After a slice, where every slice's edge is read.
 const READING_PAUSE_NS: u64 = 1_000_000;
 
+/// How long the uncounted block after a load is, in which every slice's edge is read.
+pub const BACKGROUND_NS: u64 = 2_000_000_000;
+/// Most sides: each has a letter.
+const SIDES: usize = 26;
+/// Longest load of a pair: a day.
+const LONGEST_NS: u64 = 86_400 * 1_000_000_000;
+/// Most slices of a load.
+const MOST_SLICES: u64 = 4_000_000;
+/// Windows of a load that is one of a series.
+const WINDOWS: u64 = 3;
+
 /// How slices are laid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
@@ -93,6 +104,28 @@ impl Turns {
         layer.turns
     }
 
+    /// The block after the load in which CPU time is read at every slice's edge: as many turns as in a
+    /// load of [`BACKGROUND_NS`], in an order of their own.
+    pub fn background(sides: usize, mask: MaskSeed) -> Self {
+        let seed = mask.seed.wrapping_add(1);
+        Self::lay(
+            sides,
+            MaskSeed { seed, ..mask },
+            BACKGROUND_NS,
+            Pattern::Read,
+        )
+    }
+
+    /// Whether turns can be laid from what an archive says, which may be anything.
+    pub fn can_lay(sides: usize, mask: MaskSeed, length_ns: u64) -> bool {
+        let length_ns = length_ns.max(BACKGROUND_NS);
+        (1..=SIDES).contains(&sides)
+            && length_ns <= LONGEST_NS
+            && (1..=LONGEST_NS).contains(&mask.slice_ns)
+            && mask.gap_ns <= LONGEST_NS
+            && length_ns / (mask.slice_ns + mask.gap_ns) <= MOST_SLICES
+    }
+
     /// One side's slices.
     pub fn of(&self, side: usize) -> Vec<Slice> {
         let own = self.turns.iter().filter(|turn| turn.side == side);
@@ -108,6 +141,13 @@ impl Turns {
     pub fn end_ns(&self) -> u64 {
         self.blocks.last().map_or(0, |block| block.end_ns)
     }
+}
+
+/// The ends of the windows of a load that is one of a series: equal parts of it, in nanoseconds since
+/// the epoch.
+pub fn windows_ns(length_ns: u64) -> Vec<u64> {
+    let end = |window| length_ns / WINDOWS * window + length_ns % WINDOWS * window / WINDOWS;
+    (1..=WINDOWS).map(end).collect()
 }
 
 /// How many blocks of how many rounds.
@@ -352,6 +392,67 @@ mod tests {
                 .all(|block| block.slice_ns == MASK.slice_ns),
             "no room for two of each"
         );
+    }
+
+    #[test]
+    fn the_background_block_has_an_order_of_its_own_and_time_to_read_every_edge() {
+        let turns = Turns::background(2, MASK);
+        let lay = |seed| Turns::lay(2, MaskSeed { seed, ..MASK }, BACKGROUND_NS, Pattern::Read);
+        assert_eq!(turns, lay(MASK.seed + 1));
+        assert!(turns.end_ns() <= BACKGROUND_NS);
+        for pair in turns.turns.windows(2) {
+            let pause_ns = pair[1].slice.start_ns - pair[0].slice.gap_end_ns();
+            assert!(pause_ns >= READING_PAUSE_NS);
+        }
+        let last = u64::MAX;
+        assert_eq!(
+            Turns::background(2, MaskSeed { seed: last, ..MASK }),
+            lay(0)
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_laid_is_refused_and_the_rest_can() {
+        let mask = |slice_ns, gap_ns| MaskSeed {
+            slice_ns,
+            gap_ns,
+            ..MASK
+        };
+        let good = mask(20_000_000, 1_000_000);
+        for (sides, mask, length_ns, can) in [
+            (2, good, 20 * SECOND_NS, true),
+            (26, good, 0, true),
+            (2, mask(LONGEST_NS, LONGEST_NS), LONGEST_NS, true),
+            (2, mask(500, 0), BACKGROUND_NS, true),
+            (0, good, SECOND_NS, false),
+            (27, good, SECOND_NS, false),
+            (2, mask(0, 1), SECOND_NS, false),
+            (2, mask(1, 0), SECOND_NS, false),
+            (2, mask(u64::MAX, 0), SECOND_NS, false),
+            (2, mask(20_000_000, u64::MAX), SECOND_NS, false),
+            (2, good, u64::MAX, false),
+        ] {
+            let said = Turns::can_lay(sides, mask, length_ns);
+            assert_eq!(said, can, "{sides} {mask:?} {length_ns}");
+            if can {
+                assert!(
+                    !Turns::lay(sides, mask, length_ns, Pattern::Alternating)
+                        .turns
+                        .is_empty()
+                );
+                assert!(!Turns::background(sides, mask).turns.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn a_series_windows_are_thirds() {
+        assert_eq!(
+            windows_ns(12_000_000_000),
+            [4_000_000_000, 8_000_000_000, 12_000_000_000]
+        );
+        assert_eq!(windows_ns(100), [33, 66, 100]);
+        assert_eq!(windows_ns(u64::MAX).last(), Some(&u64::MAX));
     }
 
     /// An archive says its seed: what is laid from it may never change.

@@ -121,6 +121,7 @@ fn honest(workload: &Workload) -> Transcript {
         count: BURST,
     };
     Transcript {
+        only_kept: false,
         exchanges,
         burst: Some(Burst {
             asked: BURST,

@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 use super::cpus::{CpuAsk, CpuList};
 use super::names;
-use super::spec::{Arrivals, Kind, Loop, Mode, Plan};
+use super::spec::{Kind, Mode, Plan};
 use super::yaml::{Step, Wrong, at};
 use crate::stats::judge::Healthy;
 
@@ -13,7 +13,7 @@ use crate::stats::judge::Healthy;
 const HIGHEST_RPS: u64 = 10_000_000;
 
 /// All connections go from one address to one other: the kernel has some 28,000 ports for them.
-const MOST_CONNECTIONS: u32 = 20_000;
+const MOST_CONNECTIONS: u64 = 20_000;
 
 impl Plan {
     /// What makes no sense in it, the first thing found.
@@ -22,21 +22,8 @@ impl Plan {
         self.check_built()?;
         unique("adapters", &self.adapters)?;
         unique("workloads", &self.workloads)?;
-        unique("rates_rps", &self.rates_rps)?;
-        for (index, rate) in self.rates_rps.iter().enumerate() {
-            let path = at!["rates_rps", index];
-            if !(1..=HIGHEST_RPS).contains(rate) {
-                let what =
-                    format!("a rate of {rate}: expected 1 to {HIGHEST_RPS} requests a second");
-                return Err(Wrong::new(path, what));
-            }
-            if *rate as f64 * self.phases.load.get() < 1.0 {
-                let what = format!("{rate}/s for {} s schedules no request", self.phases.load);
-                return Err(Wrong::new(path, what).next("raise the rate or `phases.load`"));
-            }
-        }
-        let connections = u64::from(self.connections);
-        within("connections", connections, 1, u64::from(MOST_CONNECTIONS))?;
+        self.check_rates()?;
+        self.check_connections()?;
         within("repetitions", u64::from(self.repetitions), 1, 1000)?;
         if self.timeout.0.is_zero() {
             return Err(Wrong::new(
@@ -44,6 +31,7 @@ impl Plan {
                 "a timeout of 0: expected one like 5s",
             ));
         }
+        self.check_kind()?;
         self.check_limits()?;
         let Healthy { coverage, p99_ms } = self.healthy;
         if !(0.0..=1.0).contains(&coverage) {
@@ -57,23 +45,46 @@ impl Plan {
         Ok(())
     }
 
+    fn check_rates(&self) -> Result<(), Wrong> {
+        if self.kind != Kind::Closed {
+            unique("rates_rps", &self.rates_rps)?;
+        }
+        for (index, rate) in self.rates_rps.iter().enumerate() {
+            let path = at!["rates_rps", index];
+            if !(1..=HIGHEST_RPS).contains(rate) {
+                let what =
+                    format!("a rate of {rate}: expected 1 to {HIGHEST_RPS} requests a second");
+                return Err(Wrong::new(path, what));
+            }
+            if *rate as f64 * self.phases.load.get() < 1.0 {
+                let what = format!("{rate}/s for {} s schedules no request", self.phases.load);
+                return Err(Wrong::new(path, what).next("raise the rate or `phases.load`"));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_connections(&self) -> Result<(), Wrong> {
+        match self.connections.0[..] {
+            // Written without brackets, so that it has no index.
+            [one] => within("connections", one.into(), 1, MOST_CONNECTIONS),
+            ref several if several.len() < 2 || self.kind == Kind::Closed => {
+                connections(&at!["connections"], several)
+            }
+            _ => {
+                let what = "a list of connections: expected one number";
+                Err(Wrong::new(at!["connections"], what)
+                    .next("leave one, or write `kind: closed`, where each is a load point"))
+            }
+        }
+    }
+
     /// Refuses what INTERFACE names and this version can't run yet.
     fn check_built(&self) -> Result<(), Wrong> {
         built(&self.kind)?;
-        let not_built = |key: &str, value: &str, instead: &str| {
-            Err(
-                Wrong::new(at![key], format!("`{key}: {value}` is not built yet"))
-                    .next(format!("write `{key}: {instead}`")),
-            )
-        };
-        if self.r#loop == Loop::Closed {
-            return not_built("loop", "closed", "open");
-        }
-        if self.arrivals == Arrivals::Poisson {
-            return not_built("arrivals", "poisson", "uniform");
-        }
         if self.mode == Mode::Unleashed {
-            return not_built("mode", "unleashed", "pinned");
+            let what = "`mode: unleashed` is not built yet";
+            return Err(Wrong::new(at!["mode"], what).next("write `mode: pinned`"));
         }
         Ok(())
     }
@@ -101,22 +112,22 @@ impl Plan {
 
 /// Refuses the kinds that this version can't run yet.
 pub(super) fn built(kind: &Kind) -> Result<(), Wrong> {
-    let name = match kind {
-        Kind::Matrix => return Ok(()),
-        Kind::Duel => "duel",
-        Kind::Sustain => "sustain",
-        Kind::Closed => "closed",
-    };
-    Err(
-        Wrong::new(at!["kind"], format!("`kind: {name}` is not built yet"))
-            .next("write `kind: matrix`"),
-    )
+    if *kind != Kind::Sustain {
+        return Ok(());
+    }
+    let what = format!("`kind: {kind}` is not built yet");
+    Err(Wrong::new(at!["kind"], what)
+        .next("write `kind: matrix`, with the rates that are in question"))
 }
 
-fn unique<T: Ord + Display>(key: &str, list: &[T]) -> Result<(), Wrong> {
+pub(super) fn unique<T: Ord + Display>(key: &str, list: &[T]) -> Result<(), Wrong> {
+    unique_at(&at![key], key, list)
+}
+
+fn unique_at<T: Ord + Display>(path: &[Step], key: &str, list: &[T]) -> Result<(), Wrong> {
     if list.is_empty() {
         return Err(Wrong::new(
-            at![key],
+            path.to_vec(),
             format!("`{key}` is empty: name at least one"),
         ));
     }
@@ -124,13 +135,29 @@ fn unique<T: Ord + Display>(key: &str, list: &[T]) -> Result<(), Wrong> {
     match list.iter().position(|item| !seen.insert(item)) {
         Some(index) => {
             let what = format!("`{}` is listed twice", list[index]);
-            Err(Wrong::new(at![key, index], what))
+            Err(Wrong::new([path, &at![index]].concat(), what))
         }
         None => Ok(()),
     }
 }
 
-fn within(key: &str, value: u64, least: u64, most: u64) -> Result<(), Wrong> {
+/// A list of connections, each a load point.
+pub(super) fn connections(path: &[Step], list: &[u32]) -> Result<(), Wrong> {
+    unique_at(path, "connections", list)?;
+    for (index, connections) in list.iter().enumerate() {
+        let path = [path, &at![index]].concat();
+        bounded(
+            path,
+            "connections",
+            (*connections).into(),
+            1,
+            MOST_CONNECTIONS,
+        )?;
+    }
+    Ok(())
+}
+
+pub(super) fn within(key: &str, value: u64, least: u64, most: u64) -> Result<(), Wrong> {
     bounded(at![key], key, value, least, most)
 }
 
@@ -156,13 +183,13 @@ mod tests {
             ("name: small", "name: a/b", "1:7: `a/b` is not a name"),
             (
                 "kind: matrix",
-                "kind: duel",
-                "2:7: `kind: duel` is not built yet",
+                "kind: sustain",
+                "2:7: `kind: sustain` is not built yet",
             ),
             (
                 "kind: matrix",
-                "kind: duel\npairs: 6",
-                "2:7: `kind: duel` is not built yet",
+                "kind: sustain\nfrom: 6",
+                "2:7: `kind: sustain` is not built yet",
             ),
             (
                 "kind: matrix",
@@ -171,8 +198,8 @@ mod tests {
             ),
             (
                 "kind: matrix",
-                "kind: matrix\npairs: 6",
-                "3:1: unknown field `pairs`",
+                "kind: matrix\npair: 6",
+                "3:1: unknown field `pair`",
             ),
             (
                 "kind: matrix",
@@ -181,13 +208,8 @@ mod tests {
             ),
             (
                 "kind: matrix",
-                "kind: matrix\nloop: closed",
-                "3:7: `loop: closed` is not built yet",
-            ),
-            (
-                "kind: matrix",
-                "kind: matrix\narrivals: poisson",
-                "3:11: `arrivals: poisson` is not built yet",
+                "kind: matrix\narrivals: bursts",
+                "3:11: arrivals: unknown variant `bursts`",
             ),
             (
                 "kind: matrix",
@@ -270,6 +292,16 @@ mod tests {
                 "6:14: connections 30000",
             ),
             ("connections: 32\n", "", "1:1: missing field `connections`"),
+            (
+                "connections: 32",
+                "connections: [8, 9]",
+                "6:14: a list of connections: expected one number",
+            ),
+            (
+                "connections: 32",
+                "connections: many",
+                "6:14: connections: invalid type: string \"many\", expected a number",
+            ),
             ("repetitions: 3", "repetitions: 0", "7:14: repetitions 0"),
             (
                 "target_cpus: 1",

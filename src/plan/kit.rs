@@ -4,10 +4,11 @@
 use std::path::{Path, PathBuf};
 
 use super::adapter::Adapter;
+use super::contender::Contender;
 use super::names;
 use super::spec::Plan;
 use super::workload::Workload;
-use super::yaml::{Source, Wrong, at};
+use super::yaml::{Source, Step, Wrong, at};
 use crate::error::{Error, Result};
 
 /// A folder of `workloads/` that holds plans.
@@ -127,23 +128,16 @@ impl Kit {
         Ok(self.plan_names()?.into_iter().map(entry).collect())
     }
 
-    /// The adapters that a plan names, each once, in the plan's order.
+    /// The adapters that take part in a plan, each once, in the plan's order.
     pub fn adapters_of(&self, plan: &Plan) -> Result<Vec<Adapter>> {
-        let mut adapters: Vec<Adapter> = Vec::new();
-        for contender in &plan.adapters {
-            if adapters.iter().all(|known| known.name != contender.adapter) {
-                adapters.push(self.adapter(&contender.adapter)?);
-            }
-        }
-        Ok(adapters)
+        let names = plan.adapter_names().into_iter();
+        names.map(|name| self.adapter(name)).collect()
     }
 
-    /// The workloads that a plan names, in its order.
+    /// The workloads that take part in a plan, each once, in its order.
     pub fn workloads_of(&self, plan: &Plan) -> Result<Vec<Workload>> {
-        plan.workloads
-            .iter()
-            .map(|name| self.workload(name))
-            .collect()
+        let names = plan.workload_names().into_iter();
+        names.map(|name| self.workload(name)).collect()
     }
 
     fn load_adapter(&self, name: &str, workloads: &[String]) -> Result<Adapter> {
@@ -158,23 +152,23 @@ impl Kit {
     fn named_exists(&self, plan: Plan, source: &Source) -> Result<Plan> {
         let adapters = self.adapter_names()?;
         let workloads = self.workload_names()?;
-        for (index, contender) in plan.adapters.iter().enumerate() {
+        let unknown = |path, what, name: &str, known: &[String]| {
+            let wrong = Wrong::new(path, format!("there is no {what} `{name}`"));
+            Err(source.wrong(wrong.next(names::advice(name, known))))
+        };
+        for (path, contender) in contenders(&plan) {
             let name = &contender.adapter;
-            let path = at!["adapters", index];
             if !adapters.contains(name) {
-                let wrong = Wrong::new(path, format!("there is no adapter `{name}`"));
-                return Err(source.wrong(wrong.next(names::advice(name, &adapters))));
+                return unknown(path, "adapter", name, &adapters);
             }
             let adapter = self.load_adapter(name, &workloads)?;
             if let Err(error) = adapter.check_label(&contender.label) {
                 return Err(source.wrong(Wrong::new(path, error.what).next(error.next)));
             }
         }
-        for (index, name) in plan.workloads.iter().enumerate() {
+        for (path, name) in named_workloads(&plan) {
             if !workloads.contains(name) {
-                let path = at!["workloads", index];
-                let wrong = Wrong::new(path, format!("there is no workload `{name}`"));
-                return Err(source.wrong(wrong.next(names::advice(name, &workloads))));
+                return unknown(path, "workload", name, &workloads);
             }
             self.workload(name)?;
         }
@@ -232,6 +226,25 @@ impl Kit {
             .filter_map(|path| utf8(path.file_stem()?))
             .collect())
     }
+}
+
+/// Every contender that a plan names, and where.
+fn contenders(plan: &Plan) -> impl Iterator<Item = (Vec<Step>, &Contender)> {
+    let listed = plan.adapters.iter().enumerate();
+    let listed = listed.map(|(index, who)| (at!["adapters", index], who));
+    let canary = plan.canary.iter();
+    listed.chain(canary.map(|canary| (at!["canary", "adapter"], &canary.adapter)))
+}
+
+/// Every workload that a plan names, and where.
+fn named_workloads(plan: &Plan) -> impl Iterator<Item = (Vec<Step>, &String)> {
+    let lists = [("workloads", &plan.workloads), ("levels", &plan.levels)];
+    let listed = lists.into_iter().flat_map(|(key, names)| {
+        let names = names.iter().enumerate();
+        names.map(move |(index, name)| (at![key, index], name))
+    });
+    let canary = plan.canary.iter();
+    listed.chain(canary.map(|canary| (at!["canary", "workload"], &canary.workload)))
 }
 
 fn is_kit(dir: &Path) -> bool {

@@ -2,7 +2,7 @@
 
 use super::adapter::Adapter;
 use super::contender::Contender;
-use super::spec::{Order, Plan};
+use super::spec::{Kind, Order, Plan};
 use crate::draw::{Draw, key};
 use crate::error::{Error, Result};
 use crate::record::schema::{CellKey, Hole};
@@ -23,6 +23,23 @@ pub struct Matrix {
     pub holes: Vec<Hole>,
 }
 
+impl Unit {
+    /// Of one cell.
+    pub(super) fn alone(cell: CellKey) -> Self {
+        Self { cells: vec![cell] }
+    }
+
+    /// How many targets are alive at once: as many as the first load has cells.
+    pub fn sides(&self) -> usize {
+        let load = |cell: &CellKey| (cell.rate_rps, cell.connections);
+        let first = load(&self.cells[0]);
+        self.cells
+            .iter()
+            .take_while(|cell| load(cell) == first)
+            .count()
+    }
+}
+
 impl Matrix {
     /// All cells, in the order in which they are numbered.
     pub fn cells(&self) -> impl Iterator<Item = &CellKey> {
@@ -30,33 +47,25 @@ impl Matrix {
     }
 }
 
+/// How a load is paced, and over how many connections.
+#[derive(Clone, Copy)]
+pub(super) struct LoadPoint {
+    /// None in a closed loop.
+    pub rate_rps: Option<u64>,
+    pub connections: u32,
+}
+
 impl Plan {
     /// The cells in their seeded order, and the holes: what an adapter does not serve, or can't be
     /// built for. No cell at all is exit 2.
     pub fn cells(&self, adapters: &[Adapter]) -> Result<Matrix> {
-        let mut matrix = Matrix::default();
-        let mut draw = Draw::new("order of cells", self.seed);
-        for workload in &self.workloads {
-            let contenders = self.contenders(workload, adapters, &mut matrix.holes)?;
-            for rate_rps in &self.rates_rps {
-                for repetition in 1..=self.repetitions {
-                    let mut block: Vec<CellKey> = contenders
-                        .iter()
-                        .map(|contender| self.cell(contender, workload, *rate_rps, repetition))
-                        .collect();
-                    draw.shuffle(&mut block);
-                    let alone = |cell| Unit { cells: vec![cell] };
-                    matrix.units.extend(block.into_iter().map(alone));
-                }
-            }
-        }
-        if self.order == Order::Shuffled {
-            draw.shuffle(&mut matrix.units);
-        }
+        let matrix = match self.kind {
+            Kind::Duel => self.duel(adapters)?,
+            _ => self.grid(adapters)?,
+        };
         if matrix.units.is_empty() {
-            let reasons: Vec<String> = matrix
-                .holes
-                .iter()
+            let holes = matrix.holes.iter();
+            let reasons: Vec<String> = holes
                 .map(|hole| format!("{} on {}: {}", hole.adapter, hole.workload, hole.reason))
                 .collect();
             let what = format!(
@@ -71,8 +80,48 @@ impl Plan {
         Ok(matrix)
     }
 
+    /// Every contender on every workload at every load point, as often as the plan repeats it.
+    fn grid(&self, adapters: &[Adapter]) -> Result<Matrix> {
+        let mut matrix = Matrix::default();
+        let mut draw = Draw::new("order of cells", self.seed);
+        for workload in &self.workloads {
+            let contenders = self.contenders(workload, adapters, &mut matrix.holes)?;
+            for point in self.load_points() {
+                for repetition in 1..=self.repetitions {
+                    let cell = |who: &&Contender| self.cell(who, workload, point, repetition);
+                    let mut block: Vec<CellKey> = contenders.iter().map(cell).collect();
+                    draw.shuffle(&mut block);
+                    matrix.units.extend(block.into_iter().map(Unit::alone));
+                }
+            }
+        }
+        if self.order == Order::Shuffled {
+            draw.shuffle(&mut matrix.units);
+        }
+        Ok(matrix)
+    }
+
+    fn load_points(&self) -> Vec<LoadPoint> {
+        if self.kind == Kind::Closed {
+            let closed = |connections: &u32| LoadPoint {
+                rate_rps: None,
+                connections: *connections,
+            };
+            return self.connections.0.iter().map(closed).collect();
+        }
+        self.rates_rps.iter().map(|rate| self.open(*rate)).collect()
+    }
+
+    /// An open loop at this rate.
+    pub(super) fn open(&self, rate_rps: u64) -> LoadPoint {
+        LoadPoint {
+            rate_rps: Some(rate_rps),
+            connections: self.connections.first(),
+        }
+    }
+
     /// Who serves this workload; the others become holes.
-    fn contenders(
+    pub(super) fn contenders(
         &self,
         workload: &str,
         adapters: &[Adapter],
@@ -80,129 +129,62 @@ impl Plan {
     ) -> Result<Vec<&Contender>> {
         let mut able = Vec::new();
         for contender in &self.adapters {
-            let named = adapters.iter().find(|a| a.name == contender.adapter);
-            let adapter = named.ok_or_else(|| {
-                Error::usage(format!("there is no adapter `{}`", contender.adapter))
-            })?;
-            let reason = match &adapter.not_built {
-                Some(reason) => format!("not built: {reason}"),
-                None if !adapter.serves(workload) => "does not serve this workload".to_owned(),
-                None => {
-                    able.push(contender);
-                    continue;
-                }
-            };
-            holes.push(Hole {
-                adapter: contender.to_string(),
-                workload: workload.to_owned(),
-                reason,
-            });
+            match hindrance(contender, workload, adapters)? {
+                None => able.push(contender),
+                Some(reason) => holes.push(hole(contender, workload, reason)),
+            }
         }
         Ok(able)
     }
 
-    fn cell(&self, who: &Contender, workload: &str, rate_rps: u64, repetition: u32) -> CellKey {
+    pub(super) fn cell(
+        &self,
+        who: &Contender,
+        workload: &str,
+        point: LoadPoint,
+        repetition: u32,
+    ) -> CellKey {
+        let paced = if point.rate_rps.is_some() {
+            "open"
+        } else {
+            "closed"
+        };
         CellKey {
             adapter: who.adapter.clone(),
             label: who.label.clone(),
             workload: workload.to_owned(),
-            r#loop: "open".to_owned(),
-            rate_rps: Some(rate_rps),
-            connections: self.connections,
+            r#loop: paced.to_owned(),
+            rate_rps: point.rate_rps,
+            connections: point.connections,
             repetition,
             attempt: 1,
             role: "measure".to_owned(),
             ..CellKey::default()
         }
     }
-
-    /// How long the phases of a cell last at this rate, in seconds.
-    pub fn cell_seconds(&self, rate_rps: u64) -> f64 {
-        self.phase_seconds(rate_rps)
-            .iter()
-            .map(|(_, seconds)| seconds)
-            .sum()
-    }
-
-    fn phase_seconds(&self, rate_rps: u64) -> [(&'static str, f64); 5] {
-        let phases = &self.phases;
-        [
-            ("baseline", phases.baseline.get()),
-            ("warm-up", phases.warm_up.seconds_at(rate_rps)),
-            ("settle", phases.settle.get()),
-            ("load", phases.load.get()),
-            ("recovery", phases.recovery.get()),
-        ]
-    }
-
-    /// What `--dry-run` prints: every cell in its order, the phases at each rate, the holes, the time.
-    pub fn dry_run(&self, matrix: &Matrix) -> String {
-        let total_s: f64 = matrix
-            .cells()
-            .map(|cell| self.cell_seconds(cell.rate_rps.unwrap_or_default()))
-            .sum();
-        let count = matrix.cells().count();
-        let mut text = format!(
-            "plan {}: {count} cells, {} of phases (starting and proving a cell comes on top)\n",
-            self.name,
-            clock(total_s)
-        );
-        for change in &self.overridden {
-            text += &format!("  overridden  {change}\n");
-        }
-        for rate in &self.rates_rps {
-            let phases = self.phase_seconds(*rate);
-            let phases = phases.map(|(name, seconds)| format!("{name} {} s", short(seconds)));
-            text += &format!("  at {rate}/s  {}\n", phases.join(", "));
-        }
-        let width = |field: fn(&CellKey) -> String| {
-            matrix
-                .cells()
-                .map(|cell| field(cell).len())
-                .max()
-                .unwrap_or(0)
-        };
-        let workloads = width(|cell| cell.workload.clone());
-        let rates = width(rate_text);
-        for (index, cell) in matrix.cells().enumerate() {
-            let contender = Contender {
-                adapter: cell.adapter.clone(),
-                label: cell.label.clone(),
-            };
-            text += &format!(
-                "{:>5}  {:workloads$}  {:>rates$}  #{}  {contender}\n",
-                index + 1,
-                cell.workload,
-                rate_text(cell),
-                cell.repetition
-            );
-        }
-        for hole in &matrix.holes {
-            text += &format!(
-                " hole  {}  {}: {}\n",
-                hole.workload, hole.adapter, hole.reason
-            );
-        }
-        text
-    }
 }
 
-fn rate_text(cell: &CellKey) -> String {
-    format!("{}/s", cell.rate_rps.unwrap_or_default())
+/// Why this contender can't be measured on this workload, where it can't.
+pub(super) fn hindrance(
+    who: &Contender,
+    workload: &str,
+    adapters: &[Adapter],
+) -> Result<Option<String>> {
+    let named = adapters.iter().find(|a| a.name == who.adapter);
+    let adapter =
+        named.ok_or_else(|| Error::usage(format!("there is no adapter `{}`", who.adapter)))?;
+    Ok(match &adapter.not_built {
+        Some(reason) => Some(format!("not built: {reason}")),
+        None if !adapter.serves(workload) => Some("does not serve this workload".to_owned()),
+        None => None,
+    })
 }
 
-/// At most three decimals, and none that say nothing.
-fn short(seconds: f64) -> f64 {
-    (seconds * 1e3).round() / 1e3
-}
-
-/// Whole seconds as people say them: `1 h 05 min`, `2 min 30 s`, `50 s`.
-fn clock(seconds: f64) -> String {
-    let seconds = seconds.round() as u64;
-    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
-        (0, 0, s) => format!("{s} s"),
-        (0, m, s) => format!("{m} min {s:02} s"),
-        (h, m, _) => format!("{h} h {m:02} min"),
+pub(super) fn hole(who: &Contender, workload: &str, reason: String) -> Hole {
+    Hole {
+        adapter: who.to_string(),
+        workload: workload.to_owned(),
+        reason,
     }
 }
 
@@ -212,7 +194,25 @@ pub fn cell_seed(cell: &CellKey, plan_seed: u64) -> u64 {
     let rate = cell.rate_rps.unwrap_or_default().to_le_bytes();
     let repetition = cell.repetition.to_le_bytes();
     let parts: [&[u8]; 3] = [cell.workload.as_bytes(), &rate, &repetition];
-    let digest = key("cell", plan_seed, &parts);
+    first_u64(key("cell", plan_seed, &parts))
+}
+
+/// The seed of the masks under which a pair's sides take turns in one load: the same for every side.
+pub fn mask_seed(cell: &CellKey, plan_seed: u64) -> u64 {
+    let rate = cell.rate_rps.unwrap_or_default().to_le_bytes();
+    let connections = cell.connections.to_le_bytes();
+    let pair = cell.pair.unwrap_or_default().to_le_bytes();
+    let parts: [&[u8]; 5] = [
+        cell.workload.as_bytes(),
+        &rate,
+        cell.r#loop.as_bytes(),
+        &connections,
+        &pair,
+    ];
+    first_u64(key("mask", plan_seed, &parts))
+}
+
+fn first_u64(digest: [u8; 32]) -> u64 {
     u64::from_le_bytes(*digest.first_chunk().expect("a digest has 32 bytes"))
 }
 
@@ -346,30 +346,5 @@ mod tests {
         other.label = "slow".into();
         assert_eq!(cell_seed(&other, 1), cell_seed(&cells[0], 1));
         assert_ne!(cell_seed(&cells[0], 2), cell_seed(&cells[0], 1));
-    }
-
-    #[test]
-    fn a_dry_run_shows_cells_phases_and_time() {
-        let (mut plan, mut adapters) = four();
-        adapters[2].workloads = vec!["ok".into()];
-        plan.phases.warm_up.min_requests = 3000;
-        assert_eq!(plan.cell_seconds(1000), 1.5 + 15.0 + 6.0 + 60.0 + 30.0);
-        assert_eq!(plan.cell_seconds(100), 1.5 + 30.0 + 6.0 + 60.0 + 30.0);
-        plan.overridden.push("load: 9 -> 60".into());
-        let matrix = plan.cells(&adapters).unwrap();
-        let text = plan.dry_run(&matrix);
-        assert!(
-            text.starts_with("plan small: 42 cells, 1 h 24 min of phases"),
-            "{text}"
-        );
-        assert!(text.contains("  overridden  load: 9 -> 60\n"));
-        assert!(text.contains("at 100/s  baseline 1.5 s, warm-up 30 s, settle 6 s, load 60 s"));
-        assert!(text.contains(" hole  hello  nginx: does not serve this workload\n"));
-        let listed: Vec<&str> = text.lines().filter(|line| line.contains('#')).collect();
-        assert_eq!(listed.len(), 42);
-        for (line, cell) in listed.iter().zip(matrix.cells()) {
-            assert!(line.ends_with(&format!("#{}  {}", cell.repetition, cell.adapter)));
-        }
-        assert_eq!([clock(49.6), clock(150.0)], ["50 s", "2 min 30 s"]);
     }
 }

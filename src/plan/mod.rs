@@ -3,14 +3,20 @@
 
 pub mod adapter;
 mod check;
+pub mod connections;
 pub mod contender;
 pub mod cpus;
+pub mod dry_run;
 pub mod expect;
 pub mod expected;
+mod kinds;
 pub mod kit;
+mod made;
 pub mod matrix;
 mod names;
 pub mod overrides;
+mod pairs;
+pub mod phases;
 pub mod request;
 pub mod sources;
 pub mod span;
@@ -22,7 +28,7 @@ pub mod yaml;
 
 pub use adapter::Adapter;
 pub use kit::Kit;
-pub use matrix::{Matrix, Unit, cell_seed};
+pub use matrix::{Matrix, Unit, cell_seed, mask_seed};
 pub use overrides::Overrides;
 pub use spec::Plan;
 pub use workload::{Variant, Workload};

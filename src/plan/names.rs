@@ -1,11 +1,13 @@
 //! Names: which are allowed, and what a person who mistyped one probably meant.
 
+/// The longest name.
+const LONGEST: usize = 64;
+
 /// Checks a name that becomes part of file names, image tags and labels.
 pub(super) fn check(name: &str) -> Result<(), String> {
-    let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.".contains(c);
     let edge = |c: Option<char>| c.is_some_and(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
     let mut chars = name.chars();
-    if name.len() <= 64
+    if name.len() <= LONGEST
         && name.chars().all(inner)
         && edge(chars.next())
         && edge(name.chars().last())
@@ -13,8 +15,19 @@ pub(super) fn check(name: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "`{name}` is not a name: lowercase letters and digits, with - _ . in between, at most 64"
+        "`{name}` is not a name: lowercase letters and digits, with - _ . in between, at most {LONGEST}"
     ))
+}
+
+fn inner(c: char) -> bool {
+    c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.".contains(c)
+}
+
+/// A name made of one that may be too long, or have other characters in it, but begins as a name does.
+pub(super) fn safe(text: &str) -> String {
+    let plain = |c: char| if inner(c) { c } else { '-' };
+    let name: String = text.chars().map(plain).take(LONGEST).collect();
+    name.trim_end_matches(['-', '_', '.']).to_owned()
 }
 
 /// The known name that is nearest to the one that was typed, if any is near.

@@ -16,16 +16,11 @@ const LEFT_OUT: [&str; 2] = ["node_modules", "target"];
 pub type Files = Vec<(String, Vec<u8>)>;
 
 impl Kit {
-    /// Every file of the adapters and workloads that a plan names, and of docker/, sorted.
+    /// Every file of the adapters and workloads that take part in a plan, and of docker/, sorted.
     pub fn sources(&self, plan: &Plan) -> Result<Files> {
-        let adapters = plan
-            .adapters
-            .iter()
-            .map(|contender| format!("adapters/{}", contender.adapter));
-        let workloads = plan
-            .workloads
-            .iter()
-            .map(|name| format!("workloads/{name}"));
+        let below = |folder: &'static str| move |name| format!("{folder}/{name}");
+        let adapters = plan.adapter_names().into_iter().map(below("adapters"));
+        let workloads = plan.workload_names().into_iter().map(below("workloads"));
         let folders: BTreeSet<String> = adapters
             .chain(workloads)
             .chain(["docker".to_owned()])

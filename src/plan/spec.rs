@@ -1,14 +1,18 @@
 //! Plans: which adapters meet which workloads, at which rates, how often, and under which limits.
 
+use std::fmt;
 use std::time::Duration;
 
+use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 use super::check::built;
+use super::connections::Connections;
 use super::contender::Contender;
 use super::cpus::{CpuAsk, CpuList};
+pub use super::phases::{Phases, WarmUp};
 use super::span::{Seconds, Span};
-use super::yaml::Source;
+use super::yaml::{Source, at};
 use crate::error::{Error, Result};
 use crate::stats::judge::Healthy;
 
@@ -27,10 +31,11 @@ pub struct Plan {
     /// How requests are paced.
     #[serde(default)]
     pub r#loop: Loop,
-    /// The rates, each a cell of its own.
+    /// The rates of an open loop, each a cell of its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rates_rps: Vec<u64>,
-    /// Connections at most.
-    pub connections: u32,
+    /// Connections: at most so many in an open loop, exactly so many in a closed one.
+    pub connections: Connections,
     /// How slots are laid in time.
     #[serde(default)]
     pub arrivals: Arrivals,
@@ -40,7 +45,7 @@ pub struct Plan {
     /// Fresh containers per adapter, workload and rate.
     #[serde(default = "once")]
     pub repetitions: u32,
-    /// Requests of a closed loop.
+    /// Requests of a closed loop, in all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
     /// What a duel judges, each with a verdict of its own.
@@ -52,12 +57,18 @@ pub struct Plan {
     /// Groups of fresh containers, all sides alive at once, per workload and rate of a duel.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub pairs: u32,
-    /// Of them the null test: the reference against itself.
+    /// As many more for the null test: the reference against itself.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub null: u32,
     /// How the sides of a duel take turns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pairing: Option<Pairing>,
+    /// Alternated series of windows a side, where the pairing has them: an even number, by default 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub series: Option<u32>,
+    /// Sides alive at once at most, the reference among them; by default all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub together: Option<u32>,
     /// Length of a slice; by default 20 times the slower side's service p99, and at least 20.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slice_ms: Option<u64>,
@@ -70,6 +81,9 @@ pub struct Plan {
     /// A cell that opens and closes a duel's session, to judge the scenery.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub canary: Option<Canary>,
+    /// The same work at rising levels of equity: the workloads that `duel --levels` measures.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub levels: Vec<String>,
     /// How long each phase lasts.
     #[serde(default)]
     pub phases: Phases,
@@ -104,8 +118,8 @@ pub struct Plan {
     pub comparable: bool,
 }
 
-/// What is made of the cells. Only [`Kind::Matrix`] is built.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// What is made of the cells. [`Kind::Sustain`] is not built yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs)]
 pub enum Kind {
@@ -116,9 +130,7 @@ pub enum Kind {
 }
 
 /// What a duel judges; its names are those of the archive.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 #[clap(rename_all = "snake_case")]
 #[allow(missing_docs)]
@@ -131,7 +143,7 @@ pub enum Metric {
 }
 
 /// How the sides of a duel take turns.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Pairing {
     /// In slices of milliseconds, all alive at once.
@@ -162,7 +174,7 @@ pub struct Canary {
     pub workload: String,
 }
 
-/// How requests are paced. Only [`Loop::Open`] is built.
+/// How requests are paced; closed is a kind of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs)]
@@ -172,7 +184,7 @@ pub enum Loop {
     Closed,
 }
 
-/// How slots are laid in time. Only [`Arrivals::Uniform`] is built.
+/// How slots are laid in time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs)]
@@ -194,7 +206,7 @@ pub enum Mode {
 }
 
 /// In which order the cells run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
     /// By workload, rate and repetition; the adapters drawn anew in each repetition.
@@ -202,61 +214,6 @@ pub enum Order {
     Grouped,
     /// All cells drawn.
     Shuffled,
-}
-
-/// The lengths of a cell's phases; the defaults are the Forge experiment's.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Phases {
-    /// At rest, before any load.
-    pub baseline: Seconds,
-    /// Load that is not counted.
-    pub warm_up: WarmUp,
-    /// At rest after it.
-    pub settle: Seconds,
-    /// What is counted.
-    pub load: Seconds,
-    /// At rest after the load.
-    pub recovery: Seconds,
-}
-
-/// A warm-up ends when it has lasted this long and has sent this many requests.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct WarmUp {
-    /// At least so long.
-    pub seconds: Seconds,
-    /// At least so many.
-    pub min_requests: u64,
-}
-
-impl Default for Phases {
-    fn default() -> Self {
-        Self {
-            baseline: Seconds::of(1.5),
-            warm_up: WarmUp::default(),
-            settle: Seconds::of(6.0),
-            load: Seconds::of(60.0),
-            recovery: Seconds::of(30.0),
-        }
-    }
-}
-
-impl Default for WarmUp {
-    fn default() -> Self {
-        Self {
-            seconds: Seconds::of(15.0),
-            min_requests: 0,
-        }
-    }
-}
-
-impl WarmUp {
-    /// How long it lasts at this rate, in seconds.
-    pub fn seconds_at(&self, rate_rps: u64) -> f64 {
-        let counted = self.min_requests as f64 / rate_rps.max(1) as f64;
-        self.seconds.get().max(counted)
-    }
 }
 
 /// What the target may use, as planned; what is in force is read back and recorded apart.
@@ -317,17 +274,82 @@ const PUBLISHABLE_LOAD_S: f64 = 12.0;
 /// Least repetitions of a plan whose numbers may be published.
 const PUBLISHABLE_REPETITIONS: u32 = 3;
 
+/// Least pairs of a duel: with fewer no verdict can come (METHOD, rule 15).
+pub(super) const LEAST_PAIRS: u32 = 6;
+
+/// Series of windows a side, as the published experiments ran them.
+const SERIES: u32 = 2;
+
+/// Differences below this one are of no interest (METHOD, rule 15).
+const SMALLEST_EFFECT: f64 = 0.005;
+
 impl Plan {
     /// Reads and checks a plan by itself; whether its adapters and workloads exist, the kit knows.
     pub fn parse(source: &Source) -> Result<Self> {
-        let plan: Self = source.parse().map_err(|error| {
+        let mut plan: Self = source.parse().map_err(|error| {
             // A plan of a kind that is not built has keys that are not known either: say the first.
             kind_of(&source.text)
                 .and_then(|kind| built(&kind).err())
                 .map_or(error, |wrong| source.wrong(wrong))
         })?;
+        if plan.kind == Kind::Closed && !source.has(&at!["loop"]) {
+            plan.r#loop = Loop::Closed;
+        }
+        plan.resolve();
         plan.check().map_err(|wrong| source.wrong(wrong))?;
         Ok(plan)
+    }
+
+    /// Writes a duel's defaults into it, so that its archive says them.
+    pub(super) fn resolve(&mut self) {
+        if self.kind != Kind::Duel {
+            return;
+        }
+        if self.reference.is_none() {
+            self.reference = self.adapters.last().cloned();
+        }
+        self.pairing.get_or_insert_default();
+        if self.has_series() {
+            self.series.get_or_insert(SERIES);
+        }
+        self.smallest_effect.get_or_insert(SMALLEST_EFFECT);
+    }
+
+    /// Whether it is a duel whose sides take turns in slices.
+    pub fn is_interleaved(&self) -> bool {
+        matches!(self.pairing, Some(Pairing::Interleaved | Pairing::Both))
+    }
+
+    /// Whether it is a duel whose sides take turns in series of windows.
+    pub fn has_series(&self) -> bool {
+        matches!(self.pairing, Some(Pairing::Series | Pairing::Both))
+    }
+
+    /// How many verdicts a duel's pairs are asked for, which share the chance of a false one: each
+    /// metric, capacity once for each number of connections, of each side but the reference, on each
+    /// workload, at each rate.
+    pub fn comparisons(&self) -> u64 {
+        let loads = self.capacity.as_ref().map_or(1, |it| it.connections.len());
+        let metrics = self.metrics.iter().map(|metric| match metric {
+            Metric::CapacityRps => loads,
+            _ => 1,
+        });
+        let metrics: usize = metrics.sum();
+        let others = self.adapters.len().saturating_sub(1);
+        (metrics * others * self.workloads.len() * self.rates_rps.len()) as u64
+    }
+
+    /// Every adapter that takes part, the canary's too, each once.
+    pub fn adapter_names(&self) -> Vec<&str> {
+        let canary = self.canary.iter().map(|canary| &canary.adapter);
+        let all = self.adapters.iter().chain(canary);
+        each_once(all.map(|contender| contender.adapter.as_str()))
+    }
+
+    /// Every workload that takes part, the canary's too, each once.
+    pub fn workload_names(&self) -> Vec<&str> {
+        let canary = self.canary.iter().map(|canary| &canary.workload);
+        each_once(self.workloads.iter().chain(canary).map(String::as_str))
     }
 
     /// As it is written into an archive: [`Plan::parse`] reads it back equal.
@@ -348,11 +370,12 @@ impl Plan {
                 "{load} s of load: at least {PUBLISHABLE_LOAD_S} s are needed"
             ));
         }
-        if self.repetitions < PUBLISHABLE_REPETITIONS {
-            reasons.push(format!(
-                "repetitions: {}, and at least {PUBLISHABLE_REPETITIONS} are needed",
-                self.repetitions
-            ));
+        let (key, count, least) = match self.kind {
+            Kind::Duel => ("pairs", self.pairs, LEAST_PAIRS),
+            _ => ("repetitions", self.repetitions, PUBLISHABLE_REPETITIONS),
+        };
+        if count < least {
+            reasons.push(format!("{key}: {count}, and at least {least} are needed"));
         }
         if sources_modified {
             reasons.push("adapters, workloads or docker differ from SHA256SUMS".to_owned());
@@ -360,6 +383,29 @@ impl Plan {
         reasons
     }
 }
+
+fn each_once<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut seen = Vec::new();
+    for name in names {
+        if !seen.contains(&name) {
+            seen.push(name);
+        }
+    }
+    seen
+}
+
+/// Shows values by the words that plans and the command line have for them.
+macro_rules! shown_as_written {
+    ($($name:ty),*) => {
+        $(impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let value = self.to_possible_value().expect("no value is hidden");
+                f.write_str(value.get_name())
+            }
+        })*
+    };
+}
+shown_as_written!(Kind, Metric, Order, Pairing);
 
 /// The kind alone, of a plan that may be wrong in everything else.
 fn kind_of(text: &str) -> Option<Kind> {
@@ -387,6 +433,35 @@ connections: 32
 repetitions: 3
 limits:
   target_cpus: 1
+";
+
+    /// A duel with a key of each kind.
+    pub(in crate::plan) const DUEL: &str = "\
+name: fight
+kind: duel
+adapters: [express, fastify, node-http]
+workloads: [ok]
+rates_rps: [1000]
+connections: 8
+metrics: [cpu_us_per_request, response_p99_us, capacity_rps]
+pairs: 6
+null: 4
+together: 3
+capacity: {connections: [25, 50], load: 4}
+canary: {adapter: node-http, workload: ok}
+phases: {baseline: 1, warm_up: {seconds: 5, min_requests: 4000}, settle: 1, load: 10, recovery: 1}
+limits: {target_cpus: 1}
+";
+
+    /// The least that is a closed loop.
+    pub(in crate::plan) const CLOSED: &str = "\
+name: loops
+kind: closed
+adapters: [express, fastify]
+workloads: [ok, hello]
+connections: [25, 100, 200]
+requests: 1000
+limits: {target_cpus: 1}
 ";
 
     /// A plan of this text.
@@ -430,10 +505,24 @@ limits:
         .unwrap();
         full.overridden = vec!["load: 60 -> 12".into()];
         full.comparable = false;
-        for plan in [plan(), full] {
+        let duel = parse(&format!(
+            "{DUEL}pairing: both\nslice_ms: 30\nlevels: [ok, hello]\n"
+        ));
+        for plan in [plan(), full, duel.unwrap(), parse(CLOSED).unwrap()] {
             let yaml = plan.to_yaml().unwrap();
             assert_eq!(parse(&yaml).unwrap(), plan, "{yaml}");
         }
+    }
+
+    #[test]
+    fn the_canary_takes_part_too() {
+        let mut duel = parse(DUEL).unwrap();
+        assert_eq!(duel.adapter_names(), ["express", "fastify", "node-http"]);
+        assert_eq!(duel.workload_names(), ["ok"]);
+        duel.canary.as_mut().unwrap().adapter = "nginx@slow".parse().unwrap();
+        duel.canary.as_mut().unwrap().workload = "hello".into();
+        assert_eq!(duel.adapter_names().last(), Some(&"nginx"));
+        assert_eq!(duel.workload_names(), ["ok", "hello"]);
     }
 
     #[test]
@@ -447,5 +536,13 @@ limits:
         let reasons = plan.unpublishable(true);
         assert_eq!(reasons.len(), 4);
         assert!(reasons[1].contains("11.9 s of load"), "{reasons:?}");
+
+        let mut duel = parse(&DUEL.replace("load: 10,", "load: 12,")).unwrap();
+        assert!(duel.unpublishable(false).is_empty());
+        duel.pairs = 5;
+        assert_eq!(
+            duel.unpublishable(false),
+            ["pairs: 5, and at least 6 are needed"]
+        );
     }
 }

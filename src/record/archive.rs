@@ -186,6 +186,17 @@ impl Archive {
         cells(&Source::open(&self.root)?)
     }
 
+    /// Removes a cell that is half of a pair which was being written when its run was killed.
+    pub fn discard_cell(&self, name: &str) -> Result<()> {
+        let cells = self.root.join("cells");
+        let (cell, half) = (cells.join(name), cells.join(format!("{TEMPORARY}{name}")));
+        // First out of sight, whole: what is removed file by file is no cell.
+        rename(&cell, &half, RenameFlags::NOREPLACE)
+            .and_then(|()| fs::remove_dir_all(&half))
+            .and_then(|()| sync(&cells))
+            .map_err(|e| Error::io("clear", &cell, &e))
+    }
+
     /// Computes and writes the summary and its renderings, then the sums: from here on nothing may
     /// change. `reasons` against publication are those that neither plan nor cells show (modified
     /// sources, say). Returns the summary and the archive's id.

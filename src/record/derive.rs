@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
 
+use crate::guard::{self, Level};
 use crate::record::hlog::Clocks;
 use crate::record::samples::{Mark, Sample};
 use crate::record::schema::{Cell, LagCause, Latency, Load, Memory};
@@ -172,11 +173,35 @@ pub fn cell(
         "the target gave no valid response",
     );
     cell.load.nulls = nulls;
+    guards(cell, &under_load);
     (cell.healthy, cell.unhealthy_reasons) = judge::healthy(cell, bounds);
     if cell.healthy.is_none() {
         let reason = cell.unhealthy_reasons.join("; ");
         cell.load.nulls.insert("healthy".into(), reason);
     }
+}
+
+/// What the guards say, and what of it makes the cell invalid. A cell without a scenery has no guards.
+fn guards(cell: &mut Cell, under_load: &Edges) {
+    let grown = |column: &str| under_load.growth(column).ok();
+    let target = guard::Target {
+        throttled_periods: grown("throttled_periods"),
+        oom_kills: grown("oom_kills"),
+        involuntary_switches: grown("involuntary_switches"),
+        has_quota: cell.limits.cpu_quota.is_some(),
+    };
+    let judged = cell
+        .scenery
+        .as_ref()
+        .map(|scenery| guard::judge(scenery, target));
+    cell.guards = judged.unwrap_or_default();
+    let failed = cell
+        .guards
+        .iter()
+        .filter(|found| found.level == Level::Fail);
+    let reasons = failed.map(|found| found.what.clone());
+    cell.load.invalid_reasons.extend(reasons);
+    cell.load.valid = cell.load.invalid_reasons.is_empty();
 }
 
 fn forget(nulls: &mut Nulls, derived: &[&str]) {
@@ -395,6 +420,40 @@ mod tests {
             }
             _ => {}
         }
+    }
+
+    #[test]
+    fn a_guard_that_fails_makes_the_cell_invalid_once_and_one_that_warns_does_not() {
+        let (mut cell, clocks, samples) = observed();
+        let warned = |cell: &Cell| cell.guards.iter().any(|found| found.level == Level::Warn);
+        super::cell(&mut cell, &clocks, &samples, &bounds(), true);
+        assert!(cell.load.valid && warned(&cell), "{:?}", cell.guards);
+        let scenery = cell.scenery.as_mut().unwrap();
+        scenery.own.targets_us = Some(0);
+        for _ in 0..2 {
+            super::cell(&mut cell, &clocks, &samples, &bounds(), true);
+            let reasons = &cell.load.invalid_reasons;
+            assert!(!cell.load.valid && reasons.len() == 1, "{reasons:?}");
+            assert!(reasons[0].starts_with("foreign work took"), "{reasons:?}");
+        }
+        // A quota that was planned may throttle; one that nobody planned may not.
+        let (mut cell, clocks, mut samples) = observed();
+        let column = samples::COLUMNS
+            .iter()
+            .position(|c| *c == "throttled_periods");
+        samples
+            .iter_mut()
+            .rfind(|r| r.phase == "load")
+            .unwrap()
+            .values[column.unwrap()] = Some(7);
+        super::cell(&mut cell, &clocks, &samples, &bounds(), true);
+        assert!(cell.load.invalid_reasons[0].contains("7 periods without a planned quota"));
+        cell.limits.cpu_quota = Some(0.5);
+        super::cell(&mut cell, &clocks, &samples, &bounds(), true);
+        assert!(cell.load.valid, "{:?}", cell.load.invalid_reasons);
+        cell.scenery = None;
+        super::cell(&mut cell, &clocks, &samples, &bounds(), true);
+        assert!(cell.guards.is_empty());
     }
 
     #[test]

@@ -13,6 +13,7 @@ use crate::plan::{Workload, cell_seed, yaml};
 use crate::record::archive::{Archive, Evidence};
 use crate::record::hlog::{Hlog, Interval, new_histogram};
 use crate::record::samples::{COLUMNS, Mark, Sample};
+use crate::record::scenery::{CpuReading, Own, Reading, Scenery};
 use crate::record::schema::{
     Cell, CellKey, Connect, Dependency, Generator, Hole, Lateness, Ledger, Limits, Phase,
 };
@@ -165,6 +166,7 @@ pub fn transcript(cell: &Cell) -> Transcript {
         }
     }
     Transcript {
+        only_kept: false,
         exchanges,
         burst: Some(Burst {
             asked: 1000,
@@ -263,6 +265,7 @@ pub fn observed(adapter: &str, repetition: u32) -> (Cell, Hlog, Vec<Sample>) {
             max: Some(400.0),
         },
     });
+    cell.scenery = Some(scenery());
     cell.digests.insert("image".into(), "sha256:0".into());
     (cell, hlog(adapter, repetition), samples())
 }
@@ -271,6 +274,42 @@ pub fn observed(adapter: &str, repetition: u32) -> (Cell, Hlog, Vec<Sample>) {
 fn started_unix_s(adapter: &str, repetition: u32) -> f64 {
     let second = if adapter == "nginx" { 0.0 } else { 10.0 };
     1_700_000_000.0 + 20.0 * f64::from(repetition) + second
+}
+
+/// A quiet virtual machine, that shows no frequencies.
+fn scenery() -> Scenery {
+    let reading = |monotonic_ns, idle_us: [u64; 2], pressure_us| Reading {
+        monotonic_ns,
+        realtime_ahead_ns: 1_700_000_000_000_000_000,
+        cpus: [0, 1]
+            .map(|cpu| CpuReading {
+                cpu,
+                idle_us: idle_us[cpu as usize],
+                interrupts_us: 10_000,
+                ..CpuReading::default()
+            })
+            .into(),
+        cpu_pressure_us: Some(pressure_us),
+        load_average_1m: Some(0.5),
+        hypervisor: Some(true),
+        swapped_pages: Some(0),
+        ..Reading::default()
+    };
+    Scenery {
+        start: reading(50_000_000_000, [9_000_000, 8_000_000], 700_000),
+        end: reading(52_000_000_000, [10_900_000, 9_880_000], 800_000),
+        target_cpus: vec![1],
+        load_cpus: vec![0],
+        own: Own {
+            targets_us: Some(100_000),
+            agents_us: Some(45_000),
+            dependencies_us: Some(30_000),
+            runner_us: Some(10_000),
+        },
+        generators_waited_us: Some(20_000),
+        generators_throttled_periods: Some(0),
+        other_containers: Some(0),
+    }
 }
 
 fn hlog(adapter: &str, repetition: u32) -> Hlog {
@@ -312,6 +351,7 @@ fn samples() -> Vec<Sample> {
             ("throttled_periods", 0),
             ("involuntary_switches", switches),
             ("agent_cpu_us", 10_000 + cpu / 2),
+            ("oom_kills", 0),
             ("rss_kib", rss * 1024),
             ("cgroup_kib", rss * 1024 + 512),
         ]

@@ -13,6 +13,7 @@ pub mod fixture;
 pub mod hlog;
 pub mod planned;
 pub mod samples;
+pub mod scenery;
 pub mod schema;
 pub mod source;
 pub mod sums;

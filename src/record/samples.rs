@@ -11,13 +11,19 @@ pub enum Mark {
     Tick,
     /// The phase's last edge.
     End,
+    /// Between two blocks of the load.
+    Block,
+    /// Between two slices of the background block, and at its edges.
+    Slice,
 }
 
 impl Mark {
-    const ALL: [(Mark, &str); 3] = [
+    const ALL: [(Mark, &str); 5] = [
         (Mark::Start, "start"),
         (Mark::Tick, "tick"),
         (Mark::End, "end"),
+        (Mark::Block, "block"),
+        (Mark::Slice, "slice"),
     ];
 
     /// As it stands in the file.
@@ -37,7 +43,7 @@ pub struct Sample {
     pub t_s: f64,
     /// The phase's name.
     pub phase: String,
-    /// Edge or tick.
+    /// Edge, tick, or between what takes turns.
     pub mark: Mark,
     /// Counters and sizes, in the order of [`COLUMNS`].
     pub values: [Option<u64>; COLUMNS.len()],

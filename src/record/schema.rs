@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::guard::Finding;
+use crate::record::scenery::Scenery;
+
 /// The archive's and every document's version; it grows when a meaning changes.
 pub const SCHEMA: u32 = 1;
 
@@ -351,6 +354,12 @@ pub struct Cell {
     pub rss_mib: Memory,
     /// The cgroup's usage without inactive file cache.
     pub cgroup_mib: Memory,
+    /// The machine around the load; null in archives from before the guards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scenery: Option<Scenery>,
+    /// What the guards found in it that is not as it should be, or could not see.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub guards: Vec<Finding>,
     /// What the workload needs beside the target.
     pub dependencies: Vec<Dependency>,
     /// The size and the header set of a plain response to each row of the load.

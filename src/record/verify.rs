@@ -23,7 +23,7 @@ mod design;
 mod sources;
 mod times;
 
-use design::Design;
+use design::{Design, is_alone};
 use sources::Sources;
 
 /// The most findings that are listed: the first ones say what is wrong.
@@ -370,9 +370,7 @@ impl Check {
         if judged != *found {
             self.find(&path, "failures: not those that its exchanges show");
         }
-        // The sides of a pair, and a series, are proven in passes of their own.
-        let alone = cell.key.pair.is_none() && cell.key.series.is_none();
-        if let Some(design) = design.filter(|_| alone) {
+        if let Some(design) = design.filter(|_| is_alone(&cell.key)) {
             let seed = cell_seed(&cell.key, design.plan.seed);
             let ledger = &cell.load.ledger;
             if let Some(what) = drawn::differs(found, workload, &dev_routes, seed, ledger) {
@@ -499,6 +497,13 @@ fn without_prose(document: &mut Value) {
                     }
                     Value::Array(reasons) if key.ends_with("_reasons") => {
                         reasons.iter_mut().for_each(silence);
+                    }
+                    Value::Array(findings) if key == "guards" => {
+                        let prose = findings.iter_mut().flat_map(|found| {
+                            let fields = found.as_object_mut().into_iter().flatten();
+                            fields.filter(|(name, _)| matches!(name.as_str(), "what" | "fix"))
+                        });
+                        prose.for_each(|(_, text)| silence(text));
                     }
                     other => without_prose(other),
                 }

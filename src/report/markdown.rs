@@ -39,6 +39,12 @@ pub fn render(summary: &Summary) -> String {
         "Beside the target, on the load's CPUs",
         &table::dependencies(summary),
     );
+    list(&mut text, "Guards that fired", &table::fired(summary));
+    list(
+        &mut text,
+        "Not visible here, and so not fine",
+        &table::unseen(summary),
+    );
     list(
         &mut text,
         "Responses side by side",

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::guard::{Finding, Level};
 use crate::record::schema::{Cell, Dependency, Group, Likeness, Spread, Summary};
 
 /// One workload at one load point.
@@ -137,6 +138,52 @@ pub fn unhealthy(summary: &Summary) -> Vec<String> {
         )
     })
     .collect()
+}
+
+/// The guards that fired, each with what it found, where, and what to do about it.
+pub fn fired(summary: &Summary) -> Vec<String> {
+    let of_level = |level: Level| {
+        let found = by_finding(summary, level).into_iter();
+        found.map(move |(finding, cells)| {
+            let does = match level {
+                Level::Fail => "made invalid",
+                _ => "warned of",
+            };
+            let (id, what, fix) = (&finding.id, plain(&finding.what), plain(&finding.fix));
+            let cells = if cells.len() == summary.cells.len() {
+                "every cell".to_owned()
+            } else {
+                cells.join("; ")
+            };
+            format!("{} {does} {cells}: {what} ({fix})", plain(id))
+        })
+    };
+    [Level::Fail, Level::Warn]
+        .into_iter()
+        .flat_map(of_level)
+        .collect()
+}
+
+/// What the guards could not see, once for all cells.
+pub fn unseen(summary: &Summary) -> Vec<String> {
+    let unseen = by_finding(summary, Level::Unseen).into_iter();
+    unseen
+        .map(|(finding, _)| format!("{} ({})", plain(&finding.what), plain(&finding.fix)))
+        .collect()
+}
+
+/// Findings of a level, alike ones once, each with the cells that have it.
+fn by_finding(summary: &Summary, level: Level) -> Vec<(&Finding, Vec<String>)> {
+    let mut found: Vec<(&Finding, Vec<String>)> = Vec::new();
+    for of in &summary.cells {
+        for finding in of.guards.iter().filter(|finding| finding.level == level) {
+            match found.iter_mut().find(|(known, _)| *known == finding) {
+                Some((_, cells)) => cells.push(cell(of)),
+                None => found.push((finding, vec![cell(of)])),
+            }
+        }
+    }
+    found
 }
 
 /// What ran beside the targets, by group: it shares the generator's CPUs, and its lateness is in every

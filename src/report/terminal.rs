@@ -42,6 +42,8 @@ pub fn render(summary: &Summary, archive: Option<Archive>, color: bool) -> Strin
         "Beside the target, on the load's CPUs",
         &table::dependencies(summary),
     );
+    page.list("Guards that fired", &table::fired(summary));
+    page.list("Not visible here, and so not fine", &table::unseen(summary));
     page.list("Responses side by side", &table::likeness(summary));
     page.list("Holes: no number for", &table::holes(summary));
     page.list("Not for publication", &table::publication(summary));
@@ -178,6 +180,7 @@ mod tests {
         summary.holes[0].reason = "words ".repeat(60);
         summary.cells[0].load.valid = false;
         summary.cells[0].load.invalid_reasons = vec!["a reason ".repeat(30)];
+        summary.cells[0].guards[0].what = "a finding \x1b[2J".repeat(30);
         let text = render(&summary, None, false);
         assert!(
             text.lines().all(|line| line.chars().count() <= 80),

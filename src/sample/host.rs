@@ -72,6 +72,8 @@ pub struct Moment {
     pub steal_pct: Option<f64>,
     /// Memory that could be had without swapping.
     pub memory_available_mib: Option<u64>,
+    /// Whether it runs on its battery.
+    pub on_battery: Option<bool>,
     /// How many files this process may open; the greatest number where there is no limit.
     pub nofile_soft: u64,
     /// How far it may raise that itself.
@@ -138,12 +140,12 @@ impl Facts {
             memory_mib: mib("MemTotal"),
             swap_mib: mib("SwapTotal"),
             swap_accounting: cgroup::swap_accounting_v1(roots),
-            governors: governors(cpu, &cpus),
+            governors: governors(cpu, &cpus.iter().map(|cpu| cpu.cpu).collect::<Vec<_>>()),
             frequency_driver: line(&cpu.join("cpu0/cpufreq/scaling_driver")),
             turbo: turbo(cpu),
             idle_driver: line(&cpu.join("cpuidle/current_driver")).filter(|name| name != "none"),
             idle_states: idle_states(&cpu.join("cpu0/cpuidle")),
-            hypervisor: hypervisor(&cpuinfo, roots),
+            hypervisor: hypervisor(roots),
             transparent_huge_pages: line(&roots.sys.join("kernel/mm/transparent_hugepage/enabled"))
                 .and_then(|choices| chosen(&choices)),
             cgroup_controllers: cgroup::controllers(roots),
@@ -163,6 +165,7 @@ impl Moment {
             load_average_1m: text(&roots.proc.join("loadavg")).and_then(|text| load_average(&text)),
             steal_pct: text(&roots.proc.join("stat")).and_then(|text| steal_pct(&text)),
             memory_available_mib: number(&meminfo, "MemAvailable").map(|kib| kib / 1024),
+            on_battery: on_battery(roots),
             nofile_soft: files.current.unwrap_or(u64::MAX),
             nofile_hard: files.maximum.unwrap_or(u64::MAX),
         }
@@ -239,8 +242,8 @@ fn cpu_model(cpuinfo: &str) -> Option<String> {
     value("model name").or_else(arm)
 }
 
-fn governors(folder: &Path, cpus: &[Cpu]) -> Option<BTreeSet<String>> {
-    let governor = |cpu: &Cpu| format!("cpu{}/cpufreq/scaling_governor", cpu.cpu);
+pub(super) fn governors(folder: &Path, cpus: &[u32]) -> Option<BTreeSet<String>> {
+    let governor = |cpu: &u32| format!("cpu{cpu}/cpufreq/scaling_governor");
     let all: BTreeSet<String> = cpus
         .iter()
         .filter_map(|cpu| line(&folder.join(governor(cpu))))
@@ -248,13 +251,13 @@ fn governors(folder: &Path, cpus: &[Cpu]) -> Option<BTreeSet<String>> {
     (!all.is_empty()).then_some(all)
 }
 
-fn turbo(folder: &Path) -> Option<bool> {
+pub(super) fn turbo(folder: &Path) -> Option<bool> {
     let flag = |name: &str| Some(line(&folder.join(name))?.parse::<u32>().ok()? != 0);
     let intel = flag("intel_pstate/no_turbo").map(|off| !off);
     intel.or_else(|| flag("cpufreq/boost"))
 }
 
-fn idle_states(folder: &Path) -> Option<Vec<IdleState>> {
+pub(super) fn idle_states(folder: &Path) -> Option<Vec<IdleState>> {
     let state = |index: u32| {
         let folder = folder.join(format!("state{index}"));
         let value = |name| line(&folder.join(name));
@@ -269,11 +272,29 @@ fn idle_states(folder: &Path) -> Option<Vec<IdleState>> {
 }
 
 /// x86 CPUs say so themselves. Elsewhere only a "yes" can be seen.
-fn hypervisor(cpuinfo: &str, roots: &Roots) -> Option<bool> {
+pub(super) fn hypervisor(roots: &Roots) -> Option<bool> {
+    let cpuinfo = text(&roots.proc.join("cpuinfo")).unwrap_or_default();
     let flags = cpuinfo.lines().find(|line| line.starts_with("flags"));
     let flag = flags.map(|line| line.split_whitespace().any(|flag| flag == "hypervisor"));
     let folder = || roots.sys.join("hypervisor/type").exists().then_some(true);
     flag.or_else(folder)
+}
+
+/// Whether a battery of the machine's own is being emptied. Where none is listed and no plug either,
+/// nothing is known: a virtual machine does not see its host's.
+pub(super) fn on_battery(roots: &Roots) -> Option<bool> {
+    let supplies = std::fs::read_dir(roots.sys.join("class/power_supply")).ok()?;
+    let emptied = supplies.flatten().filter_map(|supply| {
+        let value = |name| line(&supply.path().join(name));
+        match value("type")?.as_str() {
+            // A mouse has one too.
+            "Battery" if value("scope").as_deref() == Some("Device") => None,
+            "Battery" => Some(value("status")? == "Discharging"),
+            "Mains" => Some(false),
+            _ => None,
+        }
+    });
+    emptied.reduce(|one, other| one || other)
 }
 
 /// The choice in brackets, as in `always [madvise] never`.
@@ -282,7 +303,7 @@ fn chosen(choices: &str) -> Option<String> {
     Some(rest.split_once(']')?.0.to_owned())
 }
 
-fn load_average(loadavg: &str) -> Option<f64> {
+pub(super) fn load_average(loadavg: &str) -> Option<f64> {
     let average: f64 = loadavg.split_whitespace().next()?.parse().ok()?;
     average.is_finite().then_some(average)
 }
@@ -328,12 +349,12 @@ fn epoll_pwait2() -> bool {
     ask().is_ok_and(|events| events == 1)
 }
 
-fn text(path: &Path) -> Option<String> {
+pub(super) fn text(path: &Path) -> Option<String> {
     let bytes = std::fs::read(path).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn line(path: &Path) -> Option<String> {
+pub(super) fn line(path: &Path) -> Option<String> {
     let text = text(path)?;
     Some(text.trim().to_owned()).filter(|line| !line.is_empty())
 }

@@ -8,6 +8,7 @@ pub mod host;
 mod place;
 pub mod process;
 pub mod sampler;
+pub mod scenery;
 
 /// Where the machine's own file systems are. Elsewhere than usual in tests, and in a container that
 /// has the host's mounted.

@@ -37,22 +37,22 @@ pub fn pss_kib(roots: &Roots, pids: &[u32]) -> Option<u64> {
 /// Involuntary context switches summed over all threads of the processes. Those of threads that have
 /// ended are lost.
 pub fn involuntary_switches(roots: &Roots, pids: &[u32]) -> Option<u64> {
-    sum(pids, |pid| {
-        let tasks = roots.proc.join(format!("{pid}/task"));
-        let threads = match std::fs::read_dir(&tasks) {
-            Ok(threads) => threads,
-            Err(error) => return gone(&error).map(|()| None),
-        };
-        let mut total = None;
-        for thread in threads.flatten() {
-            let status = text(&thread.path().join("status"))?;
-            let switches = part(status, |status| {
-                number(status, "nonvoluntary_ctxt_switches")
-            })?;
-            total = plus(total, switches);
-        }
-        Ok(total)
+    sum_over_threads(roots, pids, |thread| {
+        let status = text(&thread.join("status"))?;
+        part(status, |status| {
+            number(status, "nonvoluntary_ctxt_switches")
+        })
     })
+}
+
+/// How long all threads of the processes were ready to run and did not, in microseconds. That of threads
+/// that have ended is lost.
+pub fn waited_us(roots: &Roots, pids: &[u32]) -> Option<u64> {
+    let waited_ns = |thread: &Path| {
+        let schedstat = text(&thread.join("schedstat"))?;
+        part(schedstat, |schedstat| schedstat_field(schedstat, 1))
+    };
+    Some(sum_over_threads(roots, pids, waited_ns)? / 1000)
 }
 
 /// How long a process's main thread has run, in microseconds.
@@ -87,12 +87,30 @@ pub fn ksoftirqd_us(roots: &Roots, pids: &[u32]) -> Option<u64> {
 
 /// The first field of a `schedstat`: time on a CPU, in nanoseconds.
 fn run_ns(path: &Path) -> Part {
-    part(text(path)?, |schedstat| {
-        // Whoever is there has run at least once: all zeros say that the kernel does not count.
-        if schedstat.trim() == "0 0 0" {
-            return None;
+    part(text(path)?, |schedstat| schedstat_field(schedstat, 0))
+}
+
+/// Of `run_ns waited_ns slices`.
+fn schedstat_field(schedstat: &str, index: usize) -> Option<u64> {
+    // Whoever is there has run at least once: all zeros say that the kernel does not count.
+    if schedstat.trim() == "0 0 0" {
+        return None;
+    }
+    schedstat.split_whitespace().nth(index)?.parse().ok()
+}
+
+/// Sums what the threads of the processes have, each read by its folder.
+fn sum_over_threads(roots: &Roots, pids: &[u32], read: impl Fn(&Path) -> Part) -> Option<u64> {
+    sum(pids, |pid| {
+        let threads = match std::fs::read_dir(roots.proc.join(format!("{pid}/task"))) {
+            Ok(threads) => threads,
+            Err(error) => return gone(&error).map(|()| None),
+        };
+        let mut total = None;
+        for thread in threads.flatten() {
+            total = plus(total, read(&thread.path())?);
         }
-        schedstat.split_whitespace().next()?.parse().ok()
+        Ok(total)
     })
 }
 
@@ -151,6 +169,8 @@ mod tests {
         assert_eq!(pss_kib(&tree.roots, &pids), Some(20_000));
         assert_eq!(involuntary_switches(&tree.roots, &pids), Some(18));
         assert_eq!(main_thread_us(&tree.roots, 42), Some(555));
+        // Thread 44 of process 42 has ended.
+        assert_eq!(waited_us(&tree.roots, &[42, 70, 99]), Some(643_530));
         assert_eq!(ksoftirqd(&tree.roots), [14, 22]);
         assert_eq!(ksoftirqd_us(&tree.roots, &[14, 22]), Some(300));
     }

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::record::samples::{COLUMNS, Mark, Sample};
 
 /// Reads one target from outside of its container.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Sampler {
     roots: Roots,
     target: Cgroup,
@@ -50,6 +50,16 @@ impl Sampler {
         &self.target
     }
 
+    /// The generator's cgroup, where there is one to be read.
+    pub fn agent(&self) -> Option<&Cgroup> {
+        self.agent.as_ref()
+    }
+
+    /// How long the generator's threads were ready to run and did not, so far, in microseconds.
+    pub fn agent_waited_us(&self) -> Option<u64> {
+        process::waited_us(&self.roots, &self.agent.as_ref()?.procs())
+    }
+
     /// Everything, at an edge of a phase; under a millisecond, but for PSS.
     pub fn edge(&self, t_s: f64, phase: &str, mark: Mark) -> Sample {
         let mut row = Row::new(t_s, phase, mark);
@@ -82,6 +92,17 @@ impl Sampler {
         let mut row = Row::new(t_s, phase, Mark::Tick);
         row.set("cpu_us", self.target.cpu_us());
         self.memory(&mut row, &self.target.procs());
+        row.0
+    }
+
+    /// CPU time alone, where a load pauses for it: of the main thread too between blocks, where it is
+    /// divided by what the block completed.
+    pub fn counters(&self, t_s: f64, phase: &str, mark: Mark) -> Sample {
+        let mut row = Row::new(t_s, phase, mark);
+        row.set("cpu_us", self.target.cpu_us());
+        if let (Mark::Block, Some(pid)) = (mark, self.main_thread) {
+            row.set("main_thread_us", process::main_thread_us(&self.roots, pid));
+        }
         row.0
     }
 
@@ -174,6 +195,8 @@ pub(crate) mod tests {
                     "voluntary_ctxt_switches:\t900\nnonvoluntary_ctxt_switches:\t1\n",
                 ),
                 ("42/task/42/schedstat", "555999 641030309 5545\n"),
+                ("70/task/70/schedstat", "555999 2000000 5545\n"),
+                ("70/task/71/schedstat", "555999 500999 5545\n"),
                 ("14/comm", "ksoftirqd/0\n"),
                 ("14/cmdline", ""),
                 ("14/schedstat", "100600 1 2\n"),
@@ -230,7 +253,13 @@ pub(crate) mod tests {
         for (controller, name, text) in files {
             tree.write(&format!("cgroup/{controller}/docker/4b89/{name}"), text);
         }
-        tree.write("cgroup/cpuacct/docker/a9e7/cpuacct.usage", "7000000\n");
+        for (path, text) in [
+            ("cpuacct/docker/a9e7/cpuacct.usage", "7000000\n"),
+            ("cpu/docker/a9e7/cpu.stat", "nr_throttled 2\n"),
+            ("memory/docker/a9e7/cgroup.procs", "70\n"),
+        ] {
+            tree.write(&format!("cgroup/{path}"), text);
+        }
         tree
     }
 
@@ -278,7 +307,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn an_edge_has_everything_and_a_tick_what_is_cheap() {
+    fn an_edge_has_everything_a_tick_what_is_cheap_and_a_pause_cpu_time_alone() {
         let tree = v1();
         let sampler = Sampler::with_roots(tree.roots.clone(), 42, Some(70), true).unwrap();
         let edge = sampler.edge(1.5, "baseline", Mark::Start);
@@ -297,6 +326,18 @@ pub(crate) mod tests {
             let tick = sampler.tick(3.0, phase);
             assert_eq!(tick.mark, Mark::Tick);
             assert_eq!(tick.values.iter().flatten().count(), read, "{phase}");
+        }
+        let table = [
+            (Mark::Block, "load", Some(555)),
+            (Mark::Slice, "background", None),
+        ];
+        for (mark, phase, main_thread_us) in table {
+            let row = sampler.counters(4.0, phase, mark);
+            assert_eq!((row.phase.as_str(), row.mark), (phase, mark));
+            assert_eq!(row.get("cpu_us"), Some(1_234_567));
+            assert_eq!(row.get("main_thread_us"), main_thread_us, "{phase}");
+            let read = 1 + usize::from(main_thread_us.is_some());
+            assert_eq!(row.values.iter().flatten().count(), read, "{phase}");
         }
     }
 

@@ -81,6 +81,7 @@ pub fn spec(rate_rps: u64, slots: u64) -> Spec {
         // Rounded up: the slots are exactly so many.
         duration_ns: (slots * SECOND_NS).div_ceil(rate_rps),
         slices: None,
+        blocks_ns: vec![],
         connections: 8,
         threads: 1,
         timeout_ns: SECOND_NS,

@@ -98,7 +98,7 @@ impl Driver {
             back_off_ns: BACK_OFF_NS.0,
             back_by_ns: 0,
             keeper: Keeper::new(&spec.keep, pacer.share()),
-            tally: Tally::new(pacer.slices()),
+            tally: Tally::new(pacer.slices(), pacer.blocks()),
             pacer,
             live,
             published: (0, 0, 0),
@@ -155,8 +155,13 @@ impl Driver {
         if self.live.is_cancelled() {
             self.pacer.cut_short(now);
         }
-        let free = self.open.len() + self.connectable(now);
-        self.pacer.find(now, || free as u64);
+        // A schedule does not ask who is free.
+        let free = if self.pacer.is_open_loop() {
+            0
+        } else {
+            self.open.len() + self.connectable(now)
+        };
+        self.pacer.find(now, free as u64);
     }
 
     fn send_due(&mut self) {

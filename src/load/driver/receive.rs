@@ -124,6 +124,7 @@ impl Driver {
             self.spin.learn(now - job.sent_ns);
             self.tally.completed(now - job.slot_ns, now - job.sent_ns);
             self.tally.in_slice(job.slice, in_slice_ns, spilled);
+            self.tally.in_block(self.pacer.block(job.slot_ns));
             if let Some(place) = job.kept {
                 self.keeper.end(place);
             }

@@ -8,6 +8,7 @@ use crate::plan::cpus::CpuList;
 use crate::record::hlog::{Second, Totals};
 use crate::record::samples::{Mark, Sample};
 use crate::record::schema::{Cell, LagCause, Ledger};
+use crate::record::verify::design::is_alone;
 use crate::stats::quantile::sum_ns;
 
 /// A value is known to half of its bucket, 1 / 2048 of it; sums on both sides may be off by as much.
@@ -32,7 +33,7 @@ pub(super) fn check(
     let wrong = parts(cell, totals);
     wrong.into_iter().for_each(|what| find("latency.hlog", what));
     // A masked schedule's slots lie in slices that only their seed knows.
-    let uniform = cell.paired.is_none() && !poisson && cell.key.r#loop == "open";
+    let uniform = is_alone(&cell.key) && !poisson;
     if let Some(rate_rps) = cell.key.rate_rps.filter(|_| uniform) {
         let pause_s = cell.load.longest_pause_us / 1e6;
         let what = seconds(&totals.seconds, rate_rps, &cell.load.ledger, totals, pause_s);

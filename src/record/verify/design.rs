@@ -46,7 +46,14 @@ impl Design {
                 adapters.push(adapter);
             }
         }
-        let counts = [plan.adapters.len(), plan.workloads.len(), plan.rates_rps.len()];
+        let capacity = plan.capacity.as_ref();
+        let counts = [
+            plan.adapters.len(),
+            plan.workloads.len(),
+            plan.rates_rps.len().max(1),
+            plan.connections.0.len().max(1),
+            1 + capacity.map_or(0, |capacity| capacity.connections.len()),
+        ];
         let repeated = u64::from(plan.repetitions) + u64::from(plan.pairs) + u64::from(plan.null);
         let cells = counts
             .iter()
@@ -161,9 +168,7 @@ impl Design {
     /// What of a cell's conditions is not as planned, a sentence each.
     pub(super) fn conditions(&self, cell: &Cell) -> Vec<String> {
         let mut wrong = self.limits(cell);
-        // The sides of a pair, and a series, share their time otherwise.
-        let alone = cell.key.pair.is_none() && cell.key.series.is_none();
-        if let Some(rate_rps) = cell.key.rate_rps.filter(|_| alone && cell.key.r#loop == "open") {
+        if let Some(rate_rps) = cell.key.rate_rps.filter(|_| is_alone(&cell.key)) {
             wrong.extend(self.schedule(cell, rate_rps));
             wrong.extend(self.phases(cell, rate_rps));
         }
@@ -253,6 +258,12 @@ fn spans_of<'a>(tried: &[Attempts<'a>]) -> Vec<Span<'a>> {
         span.end_s = span.end_s.max(end_s);
     }
     spans.into_values().collect()
+}
+
+/// Whether a cell has an open loop and its time to itself: the sides of a pair, and a series, are timed
+/// and drawn otherwise.
+pub(super) fn is_alone(key: &CellKey) -> bool {
+    key.r#loop == "open" && key.pair.is_none() && key.series.is_none()
 }
 
 fn first_attempt(key: &CellKey) -> CellKey {

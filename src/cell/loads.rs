@@ -1,0 +1,290 @@
+//! Which loads a unit has, and how each is driven: an ordinary one all of the time, a pair's in the
+//! slices that its seed gives.
+
+use std::time::Duration;
+
+use super::drive::Loaded;
+use super::readings::Readings;
+use super::{Side, Take};
+use crate::error::Result;
+use crate::load::turns::{self, Pattern, Turns};
+use crate::load::{Arrivals, Pace, Spec};
+use crate::parity::kept;
+use crate::plan::{cell_seed, mask_seed, spec};
+use crate::record::hlog::Interval;
+use crate::record::samples::Mark;
+use crate::record::schema::{CellKey, MaskSeed};
+use crate::stats::quantile;
+
+/// How long the generator spins before a slot and after a send.
+const SPIN: Duration = Duration::from_micros(60);
+/// The shortest slice, and the shortest gap; a slice is at least so many gaps long.
+const SLICE_NS: u64 = 20_000_000;
+const GAP_NS: u64 = 1_000_000;
+const GAPS_PER_SLICE: u64 = 20;
+/// A block's CPU time is read so long after its last gap: whoever was late is done by then.
+const AFTER_BLOCK_NS: i64 = 300_000;
+/// A slice's edge is read so long before it: before its side wakes up, after the last one's gap.
+const BEFORE_SLICE_NS: i64 = 700_000;
+/// Responses of a closed loop that time ends are kept out of the first so many a second: it is not known
+/// beforehand how many there will be.
+const KEPT_OUT_OF_RPS: f64 = 500.0;
+
+/// The lengths of slices and gaps, fixed once a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rhythm {
+    /// Of a slice.
+    pub slice_ns: u64,
+    /// Of the gap after it.
+    pub gap_ns: u64,
+}
+
+impl Rhythm {
+    /// Before anything is known of the sides.
+    const SHORTEST: Self = Self {
+        slice_ns: SLICE_NS,
+        gap_ns: GAP_NS,
+    };
+
+    /// For sides of which the slower answers within `p99_ns`; a plan may ask for longer slices.
+    fn of(p99_ns: u64, slice_ms: Option<u64>) -> Self {
+        let gap_ns = p99_ns.max(GAP_NS);
+        let asked_ns = slice_ms.map_or(SLICE_NS, |ms| ms * 1_000_000);
+        Self {
+            slice_ns: asked_ns.max(GAPS_PER_SLICE * gap_ns),
+            gap_ns,
+        }
+    }
+
+    fn mask(self, seed: u64) -> MaskSeed {
+        MaskSeed {
+            seed,
+            slice_ns: self.slice_ns,
+            gap_ns: self.gap_ns,
+        }
+    }
+}
+
+/// One load of a unit: every side's cell of it.
+#[derive(Clone, Copy)]
+pub(super) struct Point<'a> {
+    pub(super) cells: &'a [CellKey],
+}
+
+impl<'a> Point<'a> {
+    /// The loads of a unit's cells.
+    pub(super) fn of(cells: &'a [CellKey], sides: usize) -> Vec<Self> {
+        cells
+            .chunks(sides.max(1))
+            .map(|cells| Self { cells })
+            .collect()
+    }
+
+    /// What all sides have in common.
+    fn key(&self) -> &'a CellKey {
+        &self.cells[0]
+    }
+}
+
+/// A load as it is driven: what each side sends, and when CPU time is read.
+pub(super) struct PlannedLoad {
+    pub(super) specs: Vec<Spec>,
+    pub(super) readings: Readings,
+    pub(super) mask: Option<MaskSeed>,
+}
+
+impl PlannedLoad {
+    /// Without any reading in between.
+    fn plain(specs: Vec<Spec>) -> Self {
+        Self {
+            specs,
+            readings: Readings::none(),
+            mask: None,
+        }
+    }
+}
+
+impl Take<'_> {
+    /// A counted load.
+    pub(super) fn plan_load(&self, point: &Point<'_>, rhythm: Option<Rhythm>) -> PlannedLoad {
+        let (key, plan) = (point.key(), self.plan);
+        let seed = cell_seed(key, plan.seed);
+        let length_ns = plan.load_ns(key);
+        let specs = self.sides.iter().map(|side| {
+            let mut spec = self.spec(side, key, length_ns, seed);
+            let slots = match (spec.pace, plan.requests) {
+                (Pace::Closed { .. }, None) => (length_ns as f64 / 1e9 * KEPT_OUT_OF_RPS) as u64,
+                _ => spec.slots(),
+            };
+            spec.keep = kept::slots(slots, seed);
+            spec
+        });
+        let mut load = PlannedLoad::plain(specs.collect());
+        if let (Some(rhythm), Some(_)) = (rhythm, key.pair) {
+            let mask = rhythm.mask(mask_seed(key, plan.seed));
+            let turns = Turns::lay(self.sides.len(), mask, length_ns, Pattern::Alternating);
+            load.take_turns(&turns);
+            load.mask = Some(mask);
+            let blocks_ns = turns.block_ends_ns();
+            load.read_after(&blocks_ns);
+            // The slots are fewer by then: draw again from those that there are.
+            for spec in load
+                .specs
+                .iter_mut()
+                .filter(|spec| matches!(spec.pace, Pace::Open { .. }))
+            {
+                spec.keep = kept::slots(spec.slots(), seed);
+            }
+        } else if key.series.is_some() {
+            load.read_after(&turns::windows_ns(length_ns));
+        }
+        load
+    }
+
+    /// Load that is not counted. The first pair of a session also finds out how long its slices must be.
+    pub(super) async fn warm_up(&mut self, rhythm: &mut Option<Rhythm>) -> Result<Option<Rhythm>> {
+        let (point, seed) = (self.points[0], self.seed ^ 1);
+        let key = point.key();
+        let warm_up = self.plan.phases.warm_up;
+        let sides = self.sides.len();
+        let own_s = warm_up.seconds_at(key.rate_rps.unwrap_or_default());
+        let seconds = if sides == 1 {
+            own_s
+        } else {
+            warm_up.seconds.get().max(own_s * sides as f64)
+        };
+        let length_ns = (seconds * 1e9).round() as u64;
+        let specs = self
+            .sides
+            .iter()
+            .map(|side| self.spec(side, key, length_ns, seed));
+        let mut load = PlannedLoad::plain(specs.collect());
+        if key.pair.is_none() {
+            self.drive("warm-up", &load).await?;
+            return Ok(None);
+        }
+        let mask = rhythm.unwrap_or(Rhythm::SHORTEST).mask(seed);
+        load.take_turns(&Turns::lay(sides, mask, length_ns, Pattern::Plain));
+        let loaded = self.drive("warm-up", &load).await?;
+        let found = || Rhythm::of(slower_p99_ns(&loaded), self.plan.slice_ms);
+        Ok(Some(*rhythm.get_or_insert_with(found)))
+    }
+
+    /// Load that is not counted, after the counted one: whose CPU time lies in whose slices?
+    pub(super) async fn background(
+        &mut self,
+        point: &Point<'_>,
+        rhythm: Option<Rhythm>,
+    ) -> Result<()> {
+        let (Some(rhythm), key) = (rhythm, point.key()) else {
+            return Ok(());
+        };
+        let mask = rhythm.mask(mask_seed(key, self.plan.seed));
+        let turns = Turns::background(self.sides.len(), mask);
+        let specs = self
+            .sides
+            .iter()
+            .map(|side| self.spec(side, key, 0, self.seed ^ 5));
+        let mut load = PlannedLoad::plain(specs.collect());
+        load.take_turns(&turns);
+        let starts = turns.turns.iter().map(|turn| turn.slice.start_ns);
+        let at_ns = starts.chain([turns.end_ns()]);
+        load.readings = Readings {
+            at_ns: at_ns.map(|ns| ns as i64 - BEFORE_SLICE_NS).collect(),
+            mark: Mark::Slice,
+        };
+        self.drive("background", &load).await?;
+        Ok(())
+    }
+
+    /// A load over the whole of its time; nothing is kept of it.
+    fn spec(&self, side: &Side<'_>, key: &CellKey, length_ns: u64, seed: u64) -> Spec {
+        let arrivals = match self.plan.arrivals {
+            spec::Arrivals::Uniform => Arrivals::Uniform,
+            spec::Arrivals::Poisson => Arrivals::Poisson,
+        };
+        let pace = match key.rate_rps {
+            Some(rate_rps) => Pace::Open { rate_rps, arrivals },
+            // Where the plan has no number of requests, time alone ends a closed loop.
+            None => Pace::Closed {
+                requests: self.plan.requests.unwrap_or(u64::MAX),
+            },
+        };
+        Spec {
+            target: ([127, 0, 0, 1], side.contest.adapter.port).into(),
+            variants: side.variants.clone(),
+            pace,
+            slices: None,
+            blocks_ns: vec![],
+            threads: 1,
+            duration_ns: length_ns,
+            connections: key.connections,
+            timeout_ns: self.plan.timeout.0.as_nanos() as u64,
+            spin_ns: SPIN.as_nanos() as u64,
+            keep: vec![],
+            seed,
+        }
+    }
+}
+
+impl PlannedLoad {
+    /// Every side sends in its own slices only.
+    fn take_turns(&mut self, turns: &Turns) {
+        for (side, spec) in self.specs.iter_mut().enumerate() {
+            let slices = turns.of(side);
+            spec.duration_ns = slices.iter().map(|slice| slice.length_ns).sum();
+            spec.slices = Some(slices);
+        }
+    }
+
+    /// Counts by block, and reads CPU time between them.
+    fn read_after(&mut self, blocks_ns: &[u64]) {
+        for spec in &mut self.specs {
+            spec.blocks_ns = blocks_ns.to_vec();
+        }
+        // The last block ends with the load, which is read anyway.
+        let between = &blocks_ns[..blocks_ns.len().saturating_sub(1)];
+        self.readings = Readings {
+            at_ns: between
+                .iter()
+                .map(|ns| *ns as i64 + AFTER_BLOCK_NS)
+                .collect(),
+            mark: Mark::Block,
+        };
+    }
+}
+
+/// The slower side's p99 in a warm-up: of each second of its second half, and of these the median, so
+/// that neither a cold start nor one pause of the machine lengthens every slice of the session.
+fn slower_p99_ns(loaded: &[Loaded]) -> u64 {
+    let of_side = |loaded: &Loaded| {
+        let seconds = &loaded.hlog.response;
+        let p99_ns = |second: &Interval| {
+            let histogram = second.unpack();
+            quantile::value_at_rank(&histogram, quantile::rank(990, histogram.len()))
+        };
+        let late = &seconds[seconds.len() / 2..];
+        let mut p99s: Vec<u64> = late.iter().filter_map(p99_ns).collect();
+        p99s.sort_unstable();
+        p99s.get(p99s.len() / 2).copied().unwrap_or(0)
+    };
+    loaded.iter().map(of_side).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slice_is_twenty_gaps_and_a_gap_the_slower_sides_p99() {
+        let table = [
+            (400_000, None, 20_000_000, 1_000_000),
+            (1_500_000, None, 30_000_000, 1_500_000),
+            (400_000, Some(50), 50_000_000, 1_000_000),
+            (4_000_000, Some(50), 80_000_000, 4_000_000),
+        ];
+        for (p99_ns, slice_ms, slice_ns, gap_ns) in table {
+            assert_eq!(Rhythm::of(p99_ns, slice_ms), Rhythm { slice_ns, gap_ns });
+        }
+    }
+}

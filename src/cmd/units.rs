@@ -1,0 +1,396 @@
+//! The run's loop: every planned unit that has no valid record yet, in the plan's order, tried again
+//! within the plan's bound, written before the next one starts.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use super::job::Job;
+use crate::cell::{self, Bench, Contest, Entry, Measured, Refusal, Rhythm, Trouble};
+use crate::engine::Image;
+use crate::error::{Error, Result};
+use crate::guard::{Level, gate};
+use crate::plan::contender::Contender;
+use crate::plan::{Unit, dry_run};
+use crate::record::archive::{Archive, Evidence};
+use crate::record::schema::{Cell, CellKey, Hole};
+use crate::report::table;
+
+/// What a unit takes beyond its phases, in seconds, before one was seen.
+const OVERHEAD_S: f64 = 2.0;
+/// How long a unit waits for the machine to become quiet, at most.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The loop's state.
+pub(super) struct Units<'a> {
+    job: &'a Job<'a>,
+    bench: &'a Bench<'a>,
+    built: &'a BTreeMap<String, Image>,
+    archive: &'a Archive,
+    /// What an earlier run of this archive left.
+    finished: Vec<Cell>,
+    /// How long slices are: by workload and rate, fixed by the first pair of each.
+    rhythms: BTreeMap<(String, Option<u64>), Rhythm>,
+    ran: usize,
+    /// What the units that ran took beyond their phases, in seconds.
+    overhead_s: f64,
+}
+
+impl<'a> Units<'a> {
+    /// Of a new archive, or of one that is gone on with.
+    pub(super) fn new(
+        job: &'a Job<'a>,
+        bench: &'a Bench<'a>,
+        built: &'a BTreeMap<String, Image>,
+        archive: &'a Archive,
+    ) -> Result<Self> {
+        let mut units = Self {
+            job,
+            bench,
+            built,
+            archive,
+            finished: vec![],
+            rhythms: BTreeMap::new(),
+            ran: 0,
+            overhead_s: 0.0,
+        };
+        let finished = archive.finished_cells()?;
+        let (whole, half): (Vec<_>, Vec<_>) = finished
+            .iter()
+            .partition(|(_, cell)| units.is_whole(&finished, &cell.key));
+        for (name, _) in half {
+            archive.discard_cell(name)?;
+        }
+        units.finished = whole.into_iter().map(|(_, cell)| cell.clone()).collect();
+        for cell in &units.finished {
+            if let Some(paired) = &cell.paired {
+                let (slice_ns, gap_ns) = (paired.mask.slice_ns, paired.mask.gap_ns);
+                let rate = cell.key.rate_rps;
+                let of = (cell.key.workload.clone(), rate);
+                if rate.is_some() {
+                    units.rhythms.insert(of, Rhythm { slice_ns, gap_ns });
+                }
+            }
+        }
+        Ok(units)
+    }
+
+    /// Runs what is left to run.
+    pub(super) async fn run(&mut self, holes: &mut Holes) -> Result<()> {
+        let planned = &self.job.matrix.units;
+        let mut number = 1;
+        for (index, unit) in planned.iter().enumerate() {
+            self.unit(index, unit, number, holes).await?;
+            number += unit.cells.len() as u32;
+        }
+        Ok(())
+    }
+
+    /// One unit, until it is valid or its attempts are used up. `number` is its first cell's.
+    async fn unit(
+        &mut self,
+        index: usize,
+        unit: &Unit,
+        number: u32,
+        holes: &mut Holes,
+    ) -> Result<()> {
+        if unit.cells.iter().any(|key| holes.has(key)) {
+            holes.spread(unit);
+            return Ok(());
+        }
+        let (ui, planned) = (&self.job.context.ui, self.job.matrix.units.len());
+        let (mut attempt, mut valid) = self.attempts_before(unit);
+        let title = dry_run::title(unit);
+        let contests = self.contests(unit)?;
+        while !valid && attempt <= self.job.plan.retries {
+            attempt += 1;
+            let left = dry_run::clock(self.seconds_left(index));
+            let again = match attempt {
+                1 => String::new(),
+                more => format!(", attempt {more}"),
+            };
+            let place = index + 1;
+            ui.step(&format!("[{place}/{planned}] {title}{again}, {left} left"));
+            let cells: Vec<CellKey> = unit
+                .cells
+                .iter()
+                .map(|key| CellKey {
+                    attempt,
+                    ..key.clone()
+                })
+                .collect();
+            let measured = match self.measure(unit, &cells, &contests).await {
+                Ok(measured) => measured,
+                Err(Trouble::Failed(error)) => return Err(error.at(&title)),
+                Err(Trouble::Refused(refusal)) if self.job.keep_going => {
+                    ui.warn(&format!("{title}: {}", refusal.reason));
+                    holes.fail(&unit.cells[refusal.side], &refusal.reason);
+                    holes.spread(unit);
+                    return Ok(());
+                }
+                Err(Trouble::Refused(refusal)) => return Err(stopped(&title, &refusal)),
+            };
+            let written = self.write(unit, number, measured)?;
+            for cell in &written {
+                ui.step(&format!("  {}", outcome(cell)));
+            }
+            valid = written
+                .iter()
+                .take(unit.sides())
+                .all(|cell| cell.load.valid);
+        }
+        Ok(())
+    }
+
+    async fn measure(
+        &mut self,
+        unit: &Unit,
+        cells: &[CellKey],
+        contests: &[Contest<'_>],
+    ) -> std::result::Result<Vec<Measured>, Trouble> {
+        let (plan, ui) = (&self.job.plan, &self.job.context.ui);
+        let seconds = plan.unit_seconds(unit);
+        let entry = Entry {
+            contests,
+            cells,
+            seconds,
+        };
+        let of = (cells[0].workload.clone(), cells[0].rate_rps);
+        let mut rhythm = self.rhythms.get(&of).copied();
+        let start = Instant::now();
+        self.wait_for_quiet().await;
+        let measured = cell::run(self.bench, entry, plan, &mut rhythm, ui).await?;
+        self.rhythms.extend(rhythm.map(|rhythm| (of, rhythm)));
+        self.ran += 1;
+        self.overhead_s += (start.elapsed().as_secs_f64() - seconds).max(0.0);
+        Ok(measured)
+    }
+
+    /// Whether it became quiet is only said here: what runs during a load is judged in its record.
+    async fn wait_for_quiet(&self) {
+        let (cpus, ui) = (&self.bench.cpus, &self.job.context.ui);
+        let cpus: Vec<u32> = cpus.target.iter().chain(cpus.load.iter()).collect();
+        let finding = gate::quiet(&cpus, PATIENCE, |text| ui.now(text)).await;
+        if finding.level == Level::Warn {
+            ui.warn(&format!("{}: {}", finding.what, finding.fix));
+        }
+    }
+
+    /// Writes a unit's cells, the first load's last: an attempt whose first load is there is whole.
+    fn write(&self, unit: &Unit, number: u32, measured: Vec<Measured>) -> Result<Vec<Cell>> {
+        let mut written: Vec<(usize, Cell)> = Vec::new();
+        let (first, later): (Vec<_>, Vec<_>) = measured
+            .into_iter()
+            .enumerate()
+            .partition(|(place, _)| *place < unit.sides());
+        for (place, measured) in later.into_iter().chain(first) {
+            let Measured {
+                cell,
+                hlog,
+                samples,
+                transcript,
+                log,
+            } = measured;
+            let evidence = Evidence {
+                hlog: &hlog,
+                samples: &samples,
+                parity: &transcript,
+                target_log: &log,
+            };
+            let cell = self
+                .archive
+                .put_cell(number + place as u32, cell, &evidence)?;
+            written.push((place, cell));
+        }
+        written.sort_by_key(|(place, _)| *place);
+        Ok(written.into_iter().map(|(_, cell)| cell).collect())
+    }
+
+    /// (the last attempt's number, whether one was valid), of an earlier run.
+    fn attempts_before(&self, unit: &Unit) -> (u32, bool) {
+        let of = |key: &CellKey| {
+            let key = key.clone();
+            self.finished
+                .iter()
+                .filter(move |cell| is_attempt_of(cell, &key))
+        };
+        let attempts: Vec<u32> = of(&unit.cells[0]).map(|cell| cell.key.attempt).collect();
+        let is_valid = |attempt: &u32| {
+            unit.cells[..unit.sides()]
+                .iter()
+                .all(|key| of(key).any(|cell| cell.key.attempt == *attempt && cell.load.valid))
+        };
+        let valid = attempts.iter().any(is_valid);
+        (attempts.into_iter().max().unwrap_or(0), valid)
+    }
+
+    /// Whether every side of the first load of this cell's attempt was written.
+    fn is_whole(&self, finished: &[(String, Cell)], key: &CellKey) -> bool {
+        let of_key = |unit: &&Unit| unit.cells.iter().any(|planned| is_attempt(key, planned));
+        let Some(unit) = self.job.matrix.units.iter().find(of_key) else {
+            return true;
+        };
+        unit.cells[..unit.sides()].iter().all(|side| {
+            finished
+                .iter()
+                .any(|(_, cell)| cell.key.attempt == key.attempt && is_attempt_of(cell, side))
+        })
+    }
+
+    /// Who takes part, side by side.
+    fn contests(&self, unit: &'a Unit) -> Result<Vec<Contest<'a>>> {
+        let contest = |key: &'a CellKey| {
+            let adapter = self
+                .job
+                .adapters
+                .iter()
+                .find(|adapter| adapter.name == key.adapter);
+            let workload = self
+                .job
+                .workloads
+                .iter()
+                .find(|workload| workload.name == key.workload);
+            match (adapter, workload, self.built.get(&key.adapter)) {
+                (Some(adapter), Some(workload), Some(image)) => Ok(Contest {
+                    adapter,
+                    label: &key.label,
+                    image,
+                    workload,
+                }),
+                _ => Err(Error::unexpected(format!(
+                    "no such adapter or workload: {}",
+                    dry_run::title(unit)
+                ))),
+            }
+        };
+        unit.cells[..unit.sides()].iter().map(contest).collect()
+    }
+
+    /// How long the rest will take: the phases, and what a unit took beyond them so far.
+    fn seconds_left(&self, index: usize) -> f64 {
+        let rest = &self.job.matrix.units[index..];
+        let phases: f64 = rest
+            .iter()
+            .map(|unit| self.job.plan.unit_seconds(unit))
+            .sum();
+        let overhead_s = match self.ran {
+            0 => OVERHEAD_S,
+            ran => self.overhead_s / ran as f64,
+        };
+        phases + overhead_s * rest.len() as f64
+    }
+}
+
+/// What has no number, and why.
+pub(super) struct Holes {
+    pub(super) list: Vec<Hole>,
+    /// Those that somebody should mend, a sentence each.
+    pub(super) failures: Vec<String>,
+}
+
+impl Holes {
+    /// Those that the plan itself shows.
+    pub(super) fn new(planned: &[Hole]) -> Self {
+        Self {
+            list: planned.to_vec(),
+            failures: vec![],
+        }
+    }
+
+    /// All cells of this adapter, label and workload.
+    pub(super) fn fail(&mut self, key: &CellKey, reason: &str) {
+        let adapter = contender(key);
+        self.failures
+            .push(format!("{adapter} on {}: {reason}", key.workload));
+        self.list.push(Hole {
+            adapter,
+            workload: key.workload.clone(),
+            reason: reason.to_owned(),
+        });
+    }
+
+    /// A pair that lost a side has no number for the others either.
+    fn spread(&mut self, unit: &Unit) {
+        let sides = &unit.cells[..unit.sides()];
+        let Some(lost) = sides.iter().find(|key| self.has(key)) else {
+            return;
+        };
+        let reason = format!("{} in the same pair has none", contender(lost));
+        for key in sides {
+            if !self.has(key) {
+                self.list.push(Hole {
+                    adapter: contender(key),
+                    workload: key.workload.clone(),
+                    reason: reason.clone(),
+                });
+            }
+        }
+    }
+
+    pub(super) fn has(&self, key: &CellKey) -> bool {
+        let adapter = contender(key);
+        let is = |hole: &&Hole| hole.adapter == adapter && hole.workload == key.workload;
+        self.list.iter().find(is).is_some()
+    }
+}
+
+/// A cell's main figures in one line, or why it has none.
+fn outcome(cell: &Cell) -> String {
+    let who = match &cell.key.side {
+        None => String::new(),
+        Some(_) if cell.key.rate_rps.is_none() => {
+            format!(
+                "{}, {} connections: ",
+                contender(&cell.key),
+                cell.key.connections
+            )
+        }
+        Some(_) => format!("{}: ", contender(&cell.key)),
+    };
+    if !cell.load.valid {
+        return format!("{who}invalid: {}", cell.load.invalid_reasons.join("; "));
+    }
+    let figure = |value: Option<f64>| value.map_or("-".to_owned(), table::short);
+    let cpu = figure(cell.cpu_us_per_request);
+    if cell.key.rate_rps.is_none() {
+        let rps = figure(cell.load.achieved_rps);
+        return format!("{who}{cpu} CPU us per request, {rps} requests a second in closed loop");
+    }
+    let response = &cell.load.response_us;
+    let health = match cell.healthy {
+        Some(true) => "healthy".to_owned(),
+        _ => cell.unhealthy_reasons.join("; "),
+    };
+    let (p50, p99) = (figure(response.p50), figure(response.p99));
+    format!("{who}{cpu} CPU us per request, p50 {p50} us, p99 {p99} us, {health}")
+}
+
+/// Whether a cell is an attempt at a planned one.
+pub(super) fn is_attempt_of(cell: &Cell, planned: &CellKey) -> bool {
+    is_attempt(&cell.key, planned)
+}
+
+fn is_attempt(key: &CellKey, planned: &CellKey) -> bool {
+    CellKey {
+        attempt: planned.attempt,
+        ..key.clone()
+    } == *planned
+}
+
+/// As plans and holes name it: `express`, `express@slow`.
+fn contender(key: &CellKey) -> String {
+    let (adapter, label) = (key.adapter.clone(), key.label.clone());
+    Contender { adapter, label }.to_string()
+}
+
+/// A parity failure stops the run: whatever it would measure, it would not be the same work.
+fn stopped(title: &str, refusal: &Refusal) -> Error {
+    let log = refusal.log_tail();
+    let log = if log.is_empty() {
+        String::new()
+    } else {
+        format!("\nthe end of the target's log:\n{log}")
+    };
+    Error::incomplete(format!("{title}: {}{log}", refusal.reason)).next(
+        "`shootout check NAME` shows every row; --keep-going makes holes of such cells and goes on",
+    )
+}

@@ -1,0 +1,265 @@
+//! What `--dry-run` says of a plan: what runs in which order, how long it takes, and what is missing.
+
+use super::contender::Contender;
+use super::matrix::{Matrix, Unit};
+use super::spec::{Kind, LEAST_PAIRS, Metric, Plan};
+use crate::record::schema::CellKey;
+
+/// The fewest slots of which a p99 is published (METHOD, rule 18).
+const SLOTS_OF_A_P99: f64 = 1000.0;
+
+impl Plan {
+    /// Every unit in its order, the phases of each kind of unit, the holes, the time.
+    pub fn dry_run(&self, matrix: &Matrix) -> String {
+        let total_s: f64 = matrix
+            .units
+            .iter()
+            .map(|unit| self.unit_seconds(unit))
+            .sum();
+        let cells = matrix.cells().count();
+        let count = match matrix.units.len() {
+            units if units == cells => format!("{cells} cells"),
+            units => format!("{units} units of {cells} cells"),
+        };
+        let mut text = format!(
+            "plan {}: {count}, {} of phases (starting and proving a target comes on top)\n",
+            self.name,
+            clock(total_s)
+        );
+        for change in &self.overridden {
+            text += &format!("  overridden  {change}\n");
+        }
+        text += &self.phases_text(matrix);
+        for caution in self.cautions(matrix) {
+            text += &format!("  caution  {caution}\n");
+        }
+        text += &units_text(matrix);
+        for hole in &matrix.holes {
+            text += &format!(
+                " hole  {}  {}: {}\n",
+                hole.workload, hole.adapter, hole.reason
+            );
+        }
+        text
+    }
+
+    /// A line for each kind of unit, in the order in which they come.
+    fn phases_text(&self, matrix: &Matrix) -> String {
+        let mut lines: Vec<String> = Vec::new();
+        for unit in &matrix.units {
+            let phases: Vec<String> = self
+                .unit_phases(unit)
+                .iter()
+                .map(|(name, seconds)| format!("{name} {} s", short(*seconds)))
+                .collect();
+            let sides = match unit.sides() {
+                1 => String::new(),
+                sides => format!("{sides} sides "),
+            };
+            let line = format!(
+                "  {sides}at {}  {}\n",
+                load_text(&unit.cells[0]),
+                phases.join(", ")
+            );
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+        lines.concat()
+    }
+
+    /// What this plan can't show, though nothing in it is wrong.
+    fn cautions(&self, matrix: &Matrix) -> Vec<String> {
+        let mut cautions = Vec::new();
+        if self.kind != Kind::Duel || !self.is_interleaved() {
+            return cautions;
+        }
+        if self.pairs < LEAST_PAIRS {
+            cautions.push(format!(
+                "{} pairs: with fewer than {LEAST_PAIRS} no verdict can come",
+                self.pairs
+            ));
+        }
+        if self.null == 0 {
+            cautions
+                .push("no null pairs: nothing will show whether order alone ranks here".to_owned());
+        }
+        let most = matrix.units.iter().map(Unit::sides).max().unwrap_or(1);
+        let slowest = self.rates_rps.iter().min().copied().unwrap_or_default();
+        let slots = slowest as f64 * self.phases.load.get() / most as f64;
+        if self.metrics.contains(&Metric::ResponseP99Us) && slots < SLOTS_OF_A_P99 {
+            cautions.push(format!(
+                "no p99: {most} sides share {} s of load, at {slowest}/s fewer than \
+                 {SLOTS_OF_A_P99} slots for each",
+                self.phases.load
+            ));
+        }
+        cautions
+    }
+}
+
+/// A line for each unit: its first cell's number, and what it is of.
+fn units_text(matrix: &Matrix) -> String {
+    let firsts = || matrix.units.iter().map(|unit| &unit.cells[0]);
+    let width = |field: fn(&CellKey) -> usize| firsts().map(field).max().unwrap_or(0);
+    let workloads = width(|cell| cell.workload.len());
+    let loads = width(|cell| load_text(cell).len());
+    let mut text = String::new();
+    let mut number = 1;
+    for unit in &matrix.units {
+        let first = &unit.cells[0];
+        text += &format!(
+            "{number:>5}  {:workloads$}  {:>loads$}  #{}  {}\n",
+            first.workload,
+            load_text(first),
+            first.repetition,
+            who(unit)
+        );
+        number += unit.cells.len();
+    }
+    text
+}
+
+/// A unit in one line: `hello 1000/s #2  pair 3  a express, b node-http`.
+pub fn title(unit: &Unit) -> String {
+    let first = &unit.cells[0];
+    format!(
+        "{} {} #{}  {}",
+        first.workload,
+        load_text(first),
+        first.repetition,
+        who(unit)
+    )
+}
+
+/// Who is measured, and in what part: `express`, `pair 3  a express, b node-http`.
+fn who(unit: &Unit) -> String {
+    let first = &unit.cells[0];
+    let part = match (first.pair, first.series) {
+        (Some(pair), _) => format!("pair {pair}"),
+        (_, Some(series)) => format!("series {series}"),
+        _ => String::new(),
+    };
+    let role = if first.role == "measure" {
+        ""
+    } else {
+        &first.role
+    };
+    let sides = unit.cells.iter().take(unit.sides()).map(|cell| {
+        let contender = Contender {
+            adapter: cell.adapter.clone(),
+            label: cell.label.clone(),
+        };
+        match &cell.side {
+            Some(letter) => format!("{letter} {contender}"),
+            None => contender.to_string(),
+        }
+    });
+    let sides: Vec<String> = sides.collect();
+    let mut words = vec![part, role.to_owned(), sides.join(", ")];
+    words.retain(|word| !word.is_empty());
+    words.join("  ")
+}
+
+fn load_text(cell: &CellKey) -> String {
+    match cell.rate_rps {
+        Some(rate) => format!("{rate}/s"),
+        None => format!("{} connections, closed", cell.connections),
+    }
+}
+
+/// At most three decimals, and none that say nothing.
+fn short(seconds: f64) -> f64 {
+    (seconds * 1e3).round() / 1e3
+}
+
+/// Whole seconds as people say them: `1 h 05 min`, `2 min 30 s`, `50 s`.
+pub fn clock(seconds: f64) -> String {
+    let seconds = seconds.round() as u64;
+    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, s) => format!("{s} s"),
+        (0, m, s) => format!("{m} min {s:02} s"),
+        (h, m, _) => format!("{h} h {m:02} min"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::adapter::Adapter;
+    use super::super::adapter::tests::adapter;
+    use super::super::spec::tests::{DUEL, parse, plan};
+    use super::*;
+
+    fn adapters() -> [Adapter; 3] {
+        ["express", "fastify", "node-http"].map(|name| adapter(name, "[ok, hello]"))
+    }
+
+    #[test]
+    fn a_dry_run_shows_cells_phases_and_time() {
+        let (mut plan, mut adapters) = (plan(), adapters());
+        adapters[0].workloads = vec!["ok".into()];
+        plan.phases.warm_up.min_requests = 3000;
+        plan.adapters = vec!["express".parse().unwrap(), "fastify".parse().unwrap()];
+        plan.overridden.push("load: 9 -> 60".into());
+        let matrix = plan.cells(&adapters).unwrap();
+        let text = plan.dry_run(&matrix);
+        assert!(
+            text.starts_with("plan small: 18 cells, 36 min 00 s of phases"),
+            "{text}"
+        );
+        assert!(text.contains("  overridden  load: 9 -> 60\n"));
+        assert!(text.contains("at 100/s  baseline 1.5 s, warm-up 30 s, settle 6 s, load 60 s"));
+        assert!(text.contains(" hole  hello  express: does not serve this workload\n"));
+        let listed: Vec<&str> = text.lines().filter(|line| line.contains('#')).collect();
+        assert_eq!(listed.len(), 18);
+        for (line, cell) in listed.iter().zip(matrix.cells()) {
+            assert!(line.ends_with(&format!("#{}  {}", cell.repetition, cell.adapter)));
+        }
+        assert_eq!([clock(49.6), clock(150.0)], ["50 s", "2 min 30 s"]);
+        assert_eq!(clock(3900.0), "1 h 05 min");
+    }
+
+    #[test]
+    fn a_duels_dry_run_shows_its_units() {
+        let plan = parse(&DUEL.replace("together: 3", "together: 2\npairing: both")).unwrap();
+        let text = plan.dry_run(&plan.cells(&adapters()).unwrap());
+        for line in [
+            "plan fight: 34 units of 154 cells, ",
+            "  at 1000/s  baseline 1 s, warm-up 5 s, settle 1 s, load 10 s, recovery 1 s\n",
+            "  2 sides at 1000/s  baseline 1 s, warm-up 8 s, settle 1 s, load 10 s, background 2 s, \
+             capacity 8 s, recovery 1 s\n",
+            "    1     ok                1000/s  #1  canary  node-http\n",
+            "pair 1  ",
+            "a express, b node-http\n",
+            "a fastify, b node-http\n",
+            "null  a node-http, b node-http\n",
+            "  8 connections, closed  #2  series 3  ",
+            "canary  node-http\n",
+        ] {
+            assert!(text.contains(line), "{line:?} is not in\n{text}");
+        }
+        assert!(!text.contains("caution"), "{text}");
+    }
+
+    #[test]
+    fn what_a_duel_cannot_show_is_said_beforehand() {
+        let cautions = |changes: &[(&str, &str)]| {
+            let mut text = DUEL.to_owned();
+            for (good, bad) in changes {
+                assert!(text.contains(good), "{good}");
+                text = text.replace(good, bad);
+            }
+            let plan = parse(&text).unwrap();
+            plan.cautions(&plan.cells(&adapters()).unwrap())
+        };
+        assert!(cautions(&[]).is_empty());
+        let few = cautions(&[("pairs: 6", "pairs: 5"), ("null: 4", "null: 0")]);
+        assert!(few[0].starts_with("5 pairs: with fewer than 6 no verdict"));
+        assert!(few[1].starts_with("no null pairs"));
+        let short = cautions(&[("load: 10", "load: 2.9")]);
+        assert!(
+            short[0].starts_with("no p99: 3 sides share 2.9 s of load"),
+            "{short:?}"
+        );
+    }
+}
