@@ -28,7 +28,7 @@ pub fn dev_routes(archive: &Source, adapter: &str) -> Result<Vec<String>> {
     }
     let path = format!("sources/adapters/{adapter}/adapter.yaml");
     let text = bounds::yaml(archive, &path).map_err(|e| e.at(&path))?;
-    let read: Adapter = serde_yaml::from_str(&text)
-        .map_err(|e| Error::unverified(format!("{path}: {e}")))?;
+    let read: Adapter =
+        serde_yaml::from_str(&text).map_err(|e| Error::unverified(format!("{path}: {e}")))?;
     Ok(read.dev_routes)
 }

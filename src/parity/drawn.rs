@@ -36,7 +36,8 @@ pub fn differs(
     }
     let mut slots = kept::slots(ledger.scheduled, cell_seed).into_iter();
     let count = slots.len();
-    let digits = |slot: u64| String::from_utf8_lossy(&nonce_digits(nonce(cell_seed, slot))).into_owned();
+    let digits =
+        |slot: u64| String::from_utf8_lossy(&nonce_digits(nonce(cell_seed, slot))).into_owned();
     let stray = nonces("during").find(|exchange| !slots.any(|slot| digits(slot) == exchange.nonce));
     if let Some(exchange) = stray {
         return Some(format!(

@@ -3,7 +3,9 @@
 use std::cell::Cell;
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    DeserializeSeed, Deserializer, EnumAccess, Error as _, MapAccess, SeqAccess, Visitor,
+};
 
 use crate::error::{Error, Result};
 use crate::record::source::Source;
@@ -134,7 +136,11 @@ mod tests {
             let many = vec![format!("*a{}", n - 1); 10].join(", ");
             laughs += &format!("a{n}: &a{n} [{many}]\n");
         }
-        let wide = format!("a: &a [{}]\nb: [{}]\n", "x, ".repeat(5000), "*a, ".repeat(5000));
+        let wide = format!(
+            "a: &a [{}]\nb: [{}]\n",
+            "x, ".repeat(5000),
+            "*a, ".repeat(5000)
+        );
         let half = most_bytes("x.yaml") as usize / 2;
         for (what, text) in [
             ("billion laughs", laughs),
@@ -142,7 +148,10 @@ mod tests {
             ("brackets", "[".repeat(half)),
             ("braces", "{a: ".repeat(half / 4)),
             ("blocks", "- ".repeat(half / 2)),
-            ("indents", (0..700).map(|n| format!("{}a:\n", " ".repeat(n))).collect()),
+            (
+                "indents",
+                (0..700).map(|n| format!("{}a:\n", " ".repeat(n))).collect(),
+            ),
             ("values", "- x\n".repeat(60_000)),
             ("tag", "a: !x 1".into()),
             ("loop", "&a [*a]".into()),

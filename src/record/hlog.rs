@@ -313,7 +313,9 @@ fn interval<'a>(line: &'a str, decoder: &'a mut Decoder) -> Result<Line<'a>, &'s
     let counts = decoder
         .decode(field()?)
         .ok_or("not a histogram of nanoseconds, 3 digits, up to 1 h")?;
-    let highest = counts.last().map_or(0, |(value, _)| counts::highest(*value));
+    let highest = counts
+        .last()
+        .map_or(0, |(value, _)| counts::highest(*value));
     if format!("{highest}.000") != max {
         return Err("the maximum is not the histogram's");
     }
@@ -365,7 +367,11 @@ mod tests {
         let totals = read_totals(&text).unwrap();
         assert_eq!(totals.clocks, log.clocks());
         assert_eq!(totals.start_unix_s, log.start_unix_s);
-        let seconds: Vec<_> = totals.seconds.iter().map(|s| (s.start_s, s.count)).collect();
+        let seconds: Vec<_> = totals
+            .seconds
+            .iter()
+            .map(|s| (s.start_s, s.count))
+            .collect();
         assert_eq!(seconds, [(0.0, 50), (1.0, 50), (2.0, 50)]);
         assert_eq!(write(&back), text);
         assert!(

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use serde_yaml::Value;
 
 use crate::error::{Error, Result};
-use crate::record::{bounds, compare};
 use crate::record::schema::{Cell, Group};
 use crate::record::source::Source;
+use crate::record::{bounds, compare};
 use crate::stats::groups::{self, Run};
 use crate::stats::judge::Healthy;
 

@@ -329,8 +329,7 @@ impl Check {
             ..
         } = evidence;
         let poisson = design.is_some_and(|design| design.plan.arrivals == Arrivals::Poisson);
-        let mut find =
-            |file: &str, what: String| self.find(&format!("cells/{name}/{file}"), &what);
+        let mut find = |file: &str, what: String| self.find(&format!("cells/{name}/{file}"), &what);
         clocks::check(cell, rows, totals, poisson, &mut find);
         times::check(cell, rows, totals, transcript, &mut find);
         let conditions = design.map(|design| design.conditions(cell));

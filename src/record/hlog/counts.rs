@@ -140,7 +140,10 @@ mod tests {
             let value = value(index);
             assert_eq!(histogram.lowest_equivalent(value), value, "{index}");
             assert_eq!(histogram.highest_equivalent(value), highest(value));
-            assert_eq!(histogram.next_non_equivalent(value), super::value(index + 1));
+            assert_eq!(
+                histogram.next_non_equivalent(value),
+                super::value(index + 1)
+            );
         }
         assert!(highest(value(COUNTS - 1)) > LONGEST_NS);
     }

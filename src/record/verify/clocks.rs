@@ -31,12 +31,20 @@ pub(super) fn check(
     let wrong = counts(cell, totals);
     wrong.into_iter().for_each(|what| find("cell.json", what));
     let wrong = parts(cell, totals);
-    wrong.into_iter().for_each(|what| find("latency.hlog", what));
+    wrong
+        .into_iter()
+        .for_each(|what| find("latency.hlog", what));
     // A masked schedule's slots lie in slices that only their seed knows.
     let uniform = is_alone(&cell.key) && !poisson;
     if let Some(rate_rps) = cell.key.rate_rps.filter(|_| uniform) {
         let pause_s = cell.load.longest_pause_us / 1e6;
-        let what = seconds(&totals.seconds, rate_rps, &cell.load.ledger, totals, pause_s);
+        let what = seconds(
+            &totals.seconds,
+            rate_rps,
+            &cell.load.ledger,
+            totals,
+            pause_s,
+        );
         what.into_iter().for_each(|what| find("latency.hlog", what));
     }
     let wrong = counters(cell, rows);
@@ -53,21 +61,57 @@ fn counts(cell: &Cell, totals: &Totals) -> Vec<String> {
     };
     let open = load.offered_rps.is_some();
     let (late, lag) = (clocks.generator_late.len(), clocks.lag.len());
-    let in_blocks: u64 = load.completed_by_block.iter().fold(0, |sum, n| sum.saturating_add(*n));
+    let in_blocks: u64 = load
+        .completed_by_block
+        .iter()
+        .fold(0, |sum, n| sum.saturating_add(*n));
     let known = |name: &String| Failure::ALL.iter().any(|f| f.name() == name);
     let table = [
-        ("service: not one for each completed slot", clocks.service.len() == ledger.completed),
-        ("lag: fewer than completed slots", !open || lag >= ledger.completed),
-        ("lag: of more slots than were found due", !open || lag <= late),
-        ("generator_late: of more slots than were scheduled", late <= ledger.scheduled),
-        ("errors: fewer wrong responses than the ledger", errors(Outcome::WrongResponse) >= ledger.wrong_response),
-        ("errors: fewer timeouts than the ledger", errors(Outcome::TimedOut) >= ledger.timed_out),
-        ("errors: fewer failures than the ledger", errors(Outcome::Failed) >= ledger.failed),
+        (
+            "service: not one for each completed slot",
+            clocks.service.len() == ledger.completed,
+        ),
+        (
+            "lag: fewer than completed slots",
+            !open || lag >= ledger.completed,
+        ),
+        (
+            "lag: of more slots than were found due",
+            !open || lag <= late,
+        ),
+        (
+            "generator_late: of more slots than were scheduled",
+            late <= ledger.scheduled,
+        ),
+        (
+            "errors: fewer wrong responses than the ledger",
+            errors(Outcome::WrongResponse) >= ledger.wrong_response,
+        ),
+        (
+            "errors: fewer timeouts than the ledger",
+            errors(Outcome::TimedOut) >= ledger.timed_out,
+        ),
+        (
+            "errors: fewer failures than the ledger",
+            errors(Outcome::Failed) >= ledger.failed,
+        ),
         ("errors: of an unknown kind", load.errors.keys().all(known)),
-        ("connect_us.count: not connections_opened", load.connect_us.count == load.connections_opened),
-        ("connect_us: its mean is over its maximum", load.connect_us.mean <= load.connect_us.max),
-        ("completed_by_block: does not add up to completed", load.completed_by_block.is_empty() || in_blocks == ledger.completed),
-        ("spilled: a load without a mask has no gap to spill into", cell.paired.is_some() || load.spilled == 0),
+        (
+            "connect_us.count: not connections_opened",
+            load.connect_us.count == load.connections_opened,
+        ),
+        (
+            "connect_us: its mean is over its maximum",
+            load.connect_us.mean <= load.connect_us.max,
+        ),
+        (
+            "completed_by_block: does not add up to completed",
+            load.completed_by_block.is_empty() || in_blocks == ledger.completed,
+        ),
+        (
+            "spilled: a load without a mask has no gap to spill into",
+            cell.paired.is_some() || load.spilled == 0,
+        ),
         ("generator_spin_us: below 0", load.generator_spin_us >= 0.0),
         ("duration_s: shorter than the schedule", duration_fits(cell)),
     ];
@@ -98,7 +142,9 @@ fn cause(name: &str, cause: &LagCause, slots: u64) -> Option<String> {
         && (cause.count > 0) == (cause.max_us > 0.0)
         && cause.max_us * (1.0 - BUCKETS) <= cause.sum_us
         && cause.sum_us <= longest_sum;
-    (!holds).then(|| format!("lag_causes.{name}: its count, sum, p99 and maximum contradict each other"))
+    (!holds).then(|| {
+        format!("lag_causes.{name}: its count, sum, p99 and maximum contradict each other")
+    })
 }
 
 /// Response = lag + service, and lag = the sum of its causes, slot by slot: so are their sums, and no
@@ -111,24 +157,43 @@ fn parts(cell: &Cell, totals: &Totals) -> Vec<String> {
     let mut adds_up = |what: &str, whole_us: f64, parts_us: f64, slots: u64| {
         let rounding_us = 1e-3 * slots as f64;
         if (whole_us - parts_us).abs() > BUCKETS * whole_us.max(parts_us) + rounding_us {
-            wrong.push(format!("{what}: {whole_us:.0} us, and the parts add up to {parts_us:.0} us"));
+            wrong.push(format!(
+                "{what}: {whole_us:.0} us, and the parts add up to {parts_us:.0} us"
+            ));
         }
     };
     let (response, service, lag) = (&clocks.response, &clocks.service, &clocks.lag);
     let all_answered = response.len() == lag.len() && response.len() == service.len();
     if all_answered {
         let (whole, sum) = (sum_us(response), sum_us(service) + sum_us(lag));
-        adds_up("response is not lag and service", whole, sum, response.len());
+        adds_up(
+            "response is not lag and service",
+            whole,
+            sum,
+            response.len(),
+        );
     }
     let all_sent = lag.len() == clocks.generator_late.len();
     if all_sent {
-        let sum = sum_us(&clocks.generator_late) + causes.no_free_connection.sum_us + causes.socket_full.sum_us;
+        let sum = sum_us(&clocks.generator_late)
+            + causes.no_free_connection.sum_us
+            + causes.socket_full.sum_us;
         adds_up("lag is not its causes", sum_us(lag), sum, lag.len());
     }
     for (what, same_slots, whole, part) in [
-        ("response is shorter than service", response.len() == service.len(), response, service),
+        (
+            "response is shorter than service",
+            response.len() == service.len(),
+            response,
+            service,
+        ),
         ("response is shorter than lag", all_answered, response, lag),
-        ("lag is shorter than generator_late", all_sent, lag, &clocks.generator_late),
+        (
+            "lag is shorter than generator_late",
+            all_sent,
+            lag,
+            &clocks.generator_late,
+        ),
     ] {
         if same_slots && !dominates(whole, part) {
             wrong.push(format!("{what}, in some of the slots"));
@@ -170,7 +235,9 @@ fn seconds(
         so_far = so_far.saturating_add(second.count);
         let most = due(end_s + PACKED_S + pause_s) + 1;
         // A line is missing for a second without responses; the next one's start shows it.
-        let until_s = seconds.get(index + 1).map_or(f64::INFINITY, |next| next.start_s);
+        let until_s = seconds
+            .get(index + 1)
+            .map_or(f64::INFINITY, |next| next.start_s);
         let least = due(until_s.max(end_s) - longest_s).saturating_sub(1 + lost);
         if so_far > most || so_far < least {
             return Some(format!(
@@ -184,9 +251,18 @@ fn seconds(
 /// The target's and the generator's CPU time: never falling, and no more than there was.
 fn counters(cell: &Cell, rows: &[Sample]) -> Vec<String> {
     let mut wrong = Vec::new();
-    for column in ["cpu_us", "throttled_periods", "throttled_us", "oom_kills", "agent_cpu_us"] {
+    for column in [
+        "cpu_us",
+        "throttled_periods",
+        "throttled_us",
+        "oom_kills",
+        "agent_cpu_us",
+    ] {
         let read = || rows.iter().filter_map(|row| row.get(column));
-        if read().zip(read().skip(1)).any(|(before, after)| after < before) {
+        if read()
+            .zip(read().skip(1))
+            .any(|(before, after)| after < before)
+        {
             wrong.push(format!("{column} fell, and such a counter never does"));
         }
     }
@@ -204,14 +280,24 @@ fn counters(cell: &Cell, rows: &[Sample]) -> Vec<String> {
         if let (Some(part), Some(whole)) = (part, whole)
             && part > whole * (1.0 + CPU_SHARE) + CPU_US
         {
-            wrong.push(format!("{what}: {part:.0} us over the load, of at most {whole:.0} us"));
+            wrong.push(format!(
+                "{what}: {part:.0} us over the load, of at most {whole:.0} us"
+            ));
         }
     };
     let took_us = (last.t_s - first.t_s) * 1e6;
     let cpus = cell.limits.target_cpus.parse::<CpuList>().ok();
     let capacity = cpus.map(|cpus| took_us * cpus.len() as f64);
     at_most("the target's CPU", growth("cpu_us"), capacity);
-    at_most("its main thread's CPU", growth("main_thread_us"), growth("cpu_us"));
-    at_most("generator_cpu_us", cell.load.generator_cpu_us, growth("agent_cpu_us"));
+    at_most(
+        "its main thread's CPU",
+        growth("main_thread_us"),
+        growth("cpu_us"),
+    );
+    at_most(
+        "generator_cpu_us",
+        cell.load.generator_cpu_us,
+        growth("agent_cpu_us"),
+    );
     wrong
 }

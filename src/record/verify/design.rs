@@ -55,9 +55,9 @@ impl Design {
             1 + capacity.map_or(0, |capacity| capacity.connections.len()),
         ];
         let repeated = u64::from(plan.repetitions) + u64::from(plan.pairs) + u64::from(plan.null);
-        let cells = counts
-            .iter()
-            .try_fold(repeated, |product, count| product.checked_mul(*count as u64));
+        let cells = counts.iter().try_fold(repeated, |product, count| {
+            product.checked_mul(*count as u64)
+        });
         if cells.is_none_or(|cells| cells > bounds::CELLS) {
             let what = format!("plan.yaml: more than {} cells", bounds::CELLS);
             return Err(Error::unverified(what));
@@ -129,7 +129,9 @@ impl Design {
             if !attempts.keys().copied().eq(1..=count) {
                 let found: Vec<&u32> = attempts.keys().collect();
                 let who = contender(key);
-                find(&format!("attempts of {who}: expected 1 to {count}, found {found:?}"));
+                find(&format!(
+                    "attempts of {who}: expected 1 to {count}, found {found:?}"
+                ));
             }
         }
         if count > allowed {
@@ -140,12 +142,16 @@ impl Design {
             tried.iter().all(of)
         };
         if let Some(attempt) = (1..count).find(valid) {
-            find(&format!("measured again although attempt {attempt} was valid"));
+            find(&format!(
+                "measured again although attempt {attempt} was valid"
+            ));
         }
         if count == 0 && !excused {
             find("is planned, and is neither measured nor a hole");
         } else if count > 0 && count < allowed && !valid(&count) && !excused {
-            find(&format!("given up after {count} attempts, and the plan makes {allowed}"));
+            find(&format!(
+                "given up after {count} attempts, and the plan makes {allowed}"
+            ));
         }
     }
 
@@ -153,13 +159,22 @@ impl Design {
     fn holes(&self, holes: &[Hole], find: &mut impl FnMut(&str, &str)) {
         let own = &self.matrix.holes;
         if !holes.starts_with(own) {
-            find("summary.json", "holes: expected first those that plan and adapters make");
+            find(
+                "summary.json",
+                "holes: expected first those that plan and adapters make",
+            );
         }
         for hole in holes.iter().skip(own.len()) {
-            let planned = self.matrix.cells().any(|key| is_hole(key, std::slice::from_ref(hole)));
+            let planned = self
+                .matrix
+                .cells()
+                .any(|key| is_hole(key, std::slice::from_ref(hole)));
             if !planned || hole.reason.is_empty() {
-                let Hole { adapter, workload, .. } = hole;
-                let what = format!("holes: {adapter} on {workload} was not planned, or has no reason");
+                let Hole {
+                    adapter, workload, ..
+                } = hole;
+                let what =
+                    format!("holes: {adapter} on {workload} was not planned, or has no reason");
                 find("summary.json", &what);
             }
         }
@@ -177,7 +192,8 @@ impl Design {
 
     fn limits(&self, cell: &Cell) -> Vec<String> {
         let (planned, found) = (&self.plan.limits, &cell.limits);
-        let quota = |quota: Option<f64>| quota.map_or("none".to_owned(), |cpus| format!("{cpus:.3}"));
+        let quota =
+            |quota: Option<f64>| quota.map_or("none".to_owned(), |cpus| format!("{cpus:.3}"));
         let target = match &planned.target_cpus {
             CpuAsk::List(list) => list.to_string(),
             CpuAsk::Count(_) => found.target_cpus.clone(),
@@ -187,13 +203,25 @@ impl Design {
         let table = [
             ("target_cpus", target, found.target_cpus.clone()),
             ("load_cpus", load, found.load_cpus.clone()),
-            ("cpu_quota", quota(planned.cpu_quota), quota(found.cpu_quota)),
-            ("memory_mib", planned.memory_mib.to_string(), found.memory_mib.to_string()),
+            (
+                "cpu_quota",
+                quota(planned.cpu_quota),
+                quota(found.cpu_quota),
+            ),
+            (
+                "memory_mib",
+                planned.memory_mib.to_string(),
+                found.memory_mib.to_string(),
+            ),
             ("pids", planned.pids.to_string(), found.pids.to_string()),
         ];
-        let differ = table.into_iter().filter(|(_, planned, found)| planned != found);
+        let differ = table
+            .into_iter()
+            .filter(|(_, planned, found)| planned != found);
         differ
-            .map(|(name, planned, found)| format!("limits.{name}: planned {planned}, in force {found}"))
+            .map(|(name, planned, found)| {
+                format!("limits.{name}: planned {planned}, in force {found}")
+            })
             .collect()
     }
 
@@ -204,7 +232,9 @@ impl Design {
         let mut wrong = Vec::new();
         if load.ledger.scheduled != slots {
             let found = load.ledger.scheduled;
-            wrong.push(format!("ledger.scheduled: the plan's schedule has {slots} slots, found {found}"));
+            wrong.push(format!(
+                "ledger.scheduled: the plan's schedule has {slots} slots, found {found}"
+            ));
         }
         if load.offered_rps != Some(rate_rps as f64) {
             let found = load.offered_rps;
@@ -230,7 +260,9 @@ impl Design {
             };
             let took_s = phase.end_s - phase.start_s;
             let too_short = took_s < least_s - 1e-6;
-            too_short.then(|| format!("phases: {name} took {took_s:.3} s, and the plan says {least_s} s"))
+            too_short.then(|| {
+                format!("phases: {name} took {took_s:.3} s, and the plan says {least_s} s")
+            })
         };
         least.into_iter().filter_map(short).collect()
     }

@@ -30,14 +30,26 @@ pub(super) fn check(
         (from_s - CLOCKS_S..=to_s + CLOCKS_S).contains(&since_start_s(unix_s))
     };
     if !totals.seconds.is_empty() && !within(totals.start_unix_s, load.start_s, load.end_s) {
-        find("latency.hlog", "StartTime is not within the cell's load".into());
+        find(
+            "latency.hlog",
+            "StartTime is not within the cell's load".into(),
+        );
     }
     if cell.load.duration_s > load.end_s - load.start_s + ROUNDING_S {
-        find("cell.json", "duration_s: longer than the phase of the load".into());
+        find(
+            "cell.json",
+            "duration_s: longer than the phase of the load".into(),
+        );
     }
     let ready = phase("ready").map_or(load.end_s, |ready| ready.end_s);
-    if cell.start_ms.is_some_and(|ms| !(0.0..=ready * 1e3).contains(&ms)) {
-        find("cell.json", "start_ms: longer than the phase in which the target started".into());
+    if cell
+        .start_ms
+        .is_some_and(|ms| !(0.0..=ready * 1e3).contains(&ms))
+    {
+        find(
+            "cell.json",
+            "start_ms: longer than the phase in which the target started".into(),
+        );
     }
     let end_s = cell.phases.last().map_or(0.0, |phase| phase.end_s);
     for exchange in &transcript.exchanges {
@@ -48,7 +60,10 @@ pub(super) fn check(
         };
         if !within(exchange.unix_s, from_s, to_s) {
             let (when, row) = (&exchange.when, &exchange.row);
-            find("parity.json", format!("row `{row}` {when} the load: its unix_s is not of that time"));
+            find(
+                "parity.json",
+                format!("row `{row}` {when} the load: its unix_s is not of that time"),
+            );
             return;
         }
     }
@@ -57,9 +72,17 @@ pub(super) fn check(
 /// One phase after the other.
 fn in_order(phases: &[Phase], find: &mut impl FnMut(&str, String)) {
     let mut before_s = 0.0;
-    for Phase { name, start_s, end_s } in phases {
+    for Phase {
+        name,
+        start_s,
+        end_s,
+    } in phases
+    {
         if *start_s < before_s || end_s < start_s {
-            find("cell.json", format!("phases: {name} is not after the one before it"));
+            find(
+                "cell.json",
+                format!("phases: {name} is not after the one before it"),
+            );
             return;
         }
         before_s = *end_s;
@@ -76,8 +99,14 @@ fn sampled(phases: &[Phase], rows: &[Sample], find: &mut impl FnMut(&str, String
         };
         let phase = &phases[index];
         // The last tick of a load may come after its end.
-        let next_s = phases.get(index + 1).map_or(f64::INFINITY, |next| next.start_s);
-        let last_s = if row.mark == Mark::End { phase.end_s } else { next_s };
+        let next_s = phases
+            .get(index + 1)
+            .map_or(f64::INFINITY, |next| next.start_s);
+        let last_s = if row.mark == Mark::End {
+            phase.end_s
+        } else {
+            next_s
+        };
         let fits = (phase.start_s - ROUNDING_S..=last_s + ROUNDING_S).contains(&row.t_s);
         if !fits || row.t_s < before_s {
             return wrong("not within its phase, or not after the row before it");
@@ -86,5 +115,18 @@ fn sampled(phases: &[Phase], rows: &[Sample], find: &mut impl FnMut(&str, String
             return wrong("not at its phase's start");
         }
         before_s = row.t_s;
+    }
+    for Phase { name, .. } in phases {
+        let of = |mark| {
+            rows.iter()
+                .any(|row| row.phase == *name && row.mark == mark)
+        };
+        let ticks = of(Mark::Tick) || of(Mark::Block) || of(Mark::Slice);
+        if of(Mark::Start) != of(Mark::End) || (ticks && !of(Mark::Start)) {
+            find(
+                "samples.csv",
+                format!("{name} lacks a row at one of its edges"),
+            );
+        }
     }
 }

@@ -18,7 +18,11 @@ fn refused(what: &str, path: &Path) -> String {
     let start = Instant::now();
     let report = verify(path, &smoke());
     assert_eq!(report.exit, Some(Exit::Unverified), "{what}");
-    assert!(start.elapsed() < PATIENCE, "{what} took {:?}", start.elapsed());
+    assert!(
+        start.elapsed() < PATIENCE,
+        "{what} took {:?}",
+        start.elapsed()
+    );
     format!("{:?}", report.findings)
 }
 
@@ -54,19 +58,37 @@ fn tars_that_mean_harm() {
         ("traversal", file(b"../plan.yaml")),
         ("traversal within", file(b"cells/../../plan.yaml")),
         ("absolute", file(b"/etc/passwd")),
-        ("symbolic link", entry(b"plan.yaml", b'2', b"00000000000", b"")),
+        (
+            "symbolic link",
+            entry(b"plan.yaml", b'2', b"00000000000", b""),
+        ),
         ("hard link", entry(b"plan.yaml", b'1', b"00000000000", b"")),
-        ("character device", entry(b"plan.yaml", b'3', b"00000000000", b"")),
-        ("block device", entry(b"plan.yaml", b'4', b"00000000000", b"")),
+        (
+            "character device",
+            entry(b"plan.yaml", b'3', b"00000000000", b""),
+        ),
+        (
+            "block device",
+            entry(b"plan.yaml", b'4', b"00000000000", b""),
+        ),
         ("folder", entry(b"cells/", b'5', b"00000000000", b"")),
         ("fifo", entry(b"plan.yaml", b'6', b"00000000000", b"")),
         ("sparse", entry(b"plan.yaml", b'S', b"00000000001", b"x")),
-        ("long name", entry(b"././@LongLink", b'L', b"00000000001", b"x")),
+        (
+            "long name",
+            entry(b"././@LongLink", b'L', b"00000000001", b"x"),
+        ),
         ("extended header", entry(b"x", b'x', b"00000000001", b"x")),
         ("global header", global),
         ("twice", twice),
-        ("claims 8 GiB", entry(b"plan.yaml", b'0', b"77777777777", b"x")),
-        ("claims more, in base 256", entry(b"plan.yaml", b'0', &[0xff; 12], b"x")),
+        (
+            "claims 8 GiB",
+            entry(b"plan.yaml", b'0', b"77777777777", b"x"),
+        ),
+        (
+            "claims more, in base 256",
+            entry(b"plan.yaml", b'0', &[0xff; 12], b"x"),
+        ),
         ("negative", entry(b"plan.yaml", b'0', b"-0000000001", b"x")),
         ("not octal", entry(b"plan.yaml", b'0', b"0000000000x", b"x")),
         ("deep", file(format!("{deep}x").as_bytes())),
@@ -89,7 +111,10 @@ fn tars_that_mean_harm() {
     ] {
         fs::write(&path, end(magic.to_vec())).unwrap();
         let findings = refused(what, &path);
-        assert!(findings.contains(&format!("compressed ({what})")), "{findings}");
+        assert!(
+            findings.contains(&format!("compressed ({what})")),
+            "{findings}"
+        );
     }
     // A file of nothing but a length: 1 TiB of zeros.
     let sparse = fs::File::create(&path).unwrap();
@@ -101,8 +126,12 @@ fn tars_that_mean_harm() {
 fn folders_that_mean_harm() {
     type Alter = fn(&Path);
     let table: [(&str, Alter); 8] = [
-        ("a link out", |dir| std::os::unix::fs::symlink("/etc", dir.join("x")).unwrap()),
-        ("a link to itself", |dir| std::os::unix::fs::symlink(".", dir.join("cells/x")).unwrap()),
+        ("a link out", |dir| {
+            std::os::unix::fs::symlink("/etc", dir.join("x")).unwrap()
+        }),
+        ("a link to itself", |dir| {
+            std::os::unix::fs::symlink(".", dir.join("cells/x")).unwrap()
+        }),
         ("a fifo, which blocks its reader", |dir| {
             let fifo = dir.join("plan.yaml");
             fs::remove_file(&fifo).unwrap();
@@ -113,15 +142,22 @@ fn folders_that_mean_harm() {
         ("a socket", |dir| {
             std::os::unix::net::UnixListener::bind(dir.join("s")).unwrap();
         }),
-        ("deep", |dir| fs::create_dir_all(dir.join("d/".repeat(50))).unwrap()),
+        ("deep", |dir| {
+            fs::create_dir_all(dir.join("d/".repeat(50))).unwrap()
+        }),
         ("a file without end", |dir| {
-            fs::File::create(dir.join("cells/x")).unwrap().set_len(1 << 40).unwrap();
+            fs::File::create(dir.join("cells/x"))
+                .unwrap()
+                .set_len(1 << 40)
+                .unwrap();
         }),
         ("a name that is not UTF-8", |dir| {
             use std::os::unix::ffi::OsStrExt as _;
             fs::write(dir.join(std::ffi::OsStr::from_bytes(b"a\xff")), "").unwrap();
         }),
-        ("a name with a line's end", |dir| fs::write(dir.join("a\nb"), "").unwrap()),
+        ("a name with a line's end", |dir| {
+            fs::write(dir.join("a\nb"), "").unwrap()
+        }),
     ];
     for (what, alter) in table {
         let dir = fixture::archive();
@@ -145,7 +181,12 @@ fn documents_that_mean_harm() {
         "[".repeat(200_000),
         "{\"a\":".repeat(200_000),
         format!("[{}0]", "{},".repeat(300_000)),
-        format!("{{{}\"z\":0}}", (0..50_000).map(|n| format!("\"{n}\":0,")).collect::<String>()),
+        format!(
+            "{{{}\"z\":0}}",
+            (0..50_000)
+                .map(|n| format!("\"{n}\":0,"))
+                .collect::<String>()
+        ),
         format!("\"{}\"", "\\u0000".repeat(100_000)),
         "{\"schema\": 1, \"cells\": [[[]]]}".into(),
         "{\"schema\": 18446744073709551615}".into(),
@@ -154,7 +195,10 @@ fn documents_that_mean_harm() {
     let cell = |file: &str| format!("{CELL}/{file}");
     let documents = ["summary.json", "environment.json", "images.json"].map(str::to_owned);
     let dir = fixture::archive();
-    for path in documents.into_iter().chain(["cell.json", "parity.json"].map(cell)) {
+    for path in documents
+        .into_iter()
+        .chain(["cell.json", "parity.json"].map(cell))
+    {
         let file = dir.path().join(&path);
         let good = fs::read(&file).unwrap();
         for (index, bad) in json.iter().enumerate() {
@@ -177,38 +221,133 @@ fn documents_that_mean_harm() {
 fn numbers_and_counts_that_mean_harm() {
     let dir = fixture::archive();
     let read = |path: &str| fs::read_to_string(dir.path().join(path)).unwrap();
-    let (csv, hlog) = (format!("{CELL}/samples.csv"), format!("{CELL}/latency.hlog"));
+    let (csv, hlog) = (
+        format!("{CELL}/samples.csv"),
+        format!("{CELL}/latency.hlog"),
+    );
     let (cell, plan) = (format!("{CELL}/cell.json"), "plan.yaml".to_owned());
     let most = u64::MAX.to_string();
     let row = "3.000000,load,tick,60000,,,,,,,,,,\n";
     let line = read(&hlog).lines().nth(2).unwrap().to_owned() + "\n";
-    let header: String = read(&hlog).lines().take(2).map(|l| format!("{l}\n")).collect();
+    let header: String = read(&hlog)
+        .lines()
+        .take(2)
+        .map(|l| format!("{l}\n"))
+        .collect();
     let laughs: String = (1..12)
-        .map(|n| format!("a{n}: &a{n} [{}]\n", vec![format!("*a{}", n - 1); 10].join(", ")))
+        .map(|n| {
+            format!(
+                "a{n}: &a{n} [{}]\n",
+                vec![format!("*a{}", n - 1); 10].join(", ")
+            )
+        })
         .collect();
     let laughs = format!("a0: &a0 [x]\n{laughs}");
     let with = |path: &str, from: &str, to: &str| read(path).replacen(from, to, 1);
     for (what, path, text) in [
-        ("a counter past counting", &csv, with(&csv, "load,end,105000", &format!("load,end,{most}"))),
-        ("a time past time", &csv, with(&csv, "4.000000,load", &format!("{:.6},load", 1e300))),
+        (
+            "a counter past counting",
+            &csv,
+            with(&csv, "load,end,105000", &format!("load,end,{most}")),
+        ),
+        (
+            "a time past time",
+            &csv,
+            with(&csv, "4.000000,load", &format!("{:.6},load", 1e300)),
+        ),
         ("rows without end", &csv, read(&csv) + &row.repeat(700_000)),
         ("lines without end", &hlog, header + &line.repeat(100_001)),
-        ("a line without end", &hlog, read(&hlog) + &"A".repeat(5_000_000)),
-        ("slots past counting", &cell, with(&cell, "\"scheduled\": 2000", &format!("\"scheduled\": {most}"))),
-        ("a duration of nothing", &cell, with(&cell, "\"duration_s\": 2.0", "\"duration_s\": 5e-324")),
-        ("a long one", &cell, with(&cell, "\"duration_s\": 2.0", "\"duration_s\": 1.7e308")),
-        ("a rate past all", &cell, with(&cell, "\"rate_rps\": 1000", &format!("\"rate_rps\": {most}"))),
-        ("attempts", &cell, with(&cell, "\"attempt\": 1", "\"attempt\": 4294967295")),
-        ("a plan's repetitions", &plan, with(&plan, "repetitions: 2", "repetitions: 4294967295")),
-        ("a plan's many cells", &plan, with(&plan, "[1000]", &format!("[{}]", (1..5000).map(|n| n.to_string()).collect::<Vec<_>>().join(", "))).replace("repetitions: 2", "repetitions: 1000")),
-        ("a plan's rates", &plan, with(&plan, "[1000]", &format!("[{most}]"))),
-        ("a plan's length", &plan, with(&plan, "load: 2", "load: 1e300")),
-        ("a plan's retries", &plan, with(&plan, "retries: 1", "retries: 4294967295")),
+        (
+            "a line without end",
+            &hlog,
+            read(&hlog) + &"A".repeat(5_000_000),
+        ),
+        (
+            "slots past counting",
+            &cell,
+            with(
+                &cell,
+                "\"scheduled\": 2000",
+                &format!("\"scheduled\": {most}"),
+            ),
+        ),
+        (
+            "a duration of nothing",
+            &cell,
+            with(&cell, "\"duration_s\": 2.0", "\"duration_s\": 5e-324"),
+        ),
+        (
+            "a long one",
+            &cell,
+            with(&cell, "\"duration_s\": 2.0", "\"duration_s\": 1.7e308"),
+        ),
+        (
+            "a rate past all",
+            &cell,
+            with(
+                &cell,
+                "\"rate_rps\": 1000",
+                &format!("\"rate_rps\": {most}"),
+            ),
+        ),
+        (
+            "attempts",
+            &cell,
+            with(&cell, "\"attempt\": 1", "\"attempt\": 4294967295"),
+        ),
+        (
+            "a plan's repetitions",
+            &plan,
+            with(&plan, "repetitions: 2", "repetitions: 4294967295"),
+        ),
+        (
+            "a plan's many cells",
+            &plan,
+            with(
+                &plan,
+                "[1000]",
+                &format!(
+                    "[{}]",
+                    (1..5000)
+                        .map(|n| n.to_string())
+                        .collect::<Vec<_>>()
+                        .join(", ")
+                ),
+            )
+            .replace("repetitions: 2", "repetitions: 1000"),
+        ),
+        (
+            "a plan's rates",
+            &plan,
+            with(&plan, "[1000]", &format!("[{most}]")),
+        ),
+        (
+            "a plan's length",
+            &plan,
+            with(&plan, "load: 2", "load: 1e300"),
+        ),
+        (
+            "a plan's retries",
+            &plan,
+            with(&plan, "retries: 1", "retries: 4294967295"),
+        ),
         ("a plan that laughs", &plan, read("plan.yaml") + &laughs),
-        ("a workload that laughs", &"sources/workloads/hello/workload.yaml".to_owned(), laughs.clone()),
-        ("an adapter that laughs", &"sources/adapters/nginx/adapter.yaml".to_owned(), laughs),
+        (
+            "a workload that laughs",
+            &"sources/workloads/hello/workload.yaml".to_owned(),
+            laughs.clone(),
+        ),
+        (
+            "an adapter that laughs",
+            &"sources/adapters/nginx/adapter.yaml".to_owned(),
+            laughs,
+        ),
         ("brackets", &plan, "[".repeat(200_000)),
-        ("sums without end", &"SHA256SUMS".to_owned(), format!("{}  a\n", "0".repeat(64)).repeat(200_000)),
+        (
+            "sums without end",
+            &"SHA256SUMS".to_owned(),
+            format!("{}  a\n", "0".repeat(64)).repeat(200_000),
+        ),
     ] {
         let good = read(path);
         assert_ne!(text, good, "{what}");

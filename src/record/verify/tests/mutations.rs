@@ -90,7 +90,10 @@ fn write(dir: &Path, from: &Files, to: &Files) {
     for path in from.keys().filter(|path| !to.contains_key(*path)) {
         fs::remove_file(dir.join(path)).unwrap();
     }
-    for (path, bytes) in to.iter().filter(|(path, bytes)| from.get(*path) != Some(bytes)) {
+    for (path, bytes) in to
+        .iter()
+        .filter(|(path, bytes)| from.get(*path) != Some(bytes))
+    {
         let path = dir.join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, bytes).unwrap();
@@ -137,7 +140,11 @@ fn alter(draw: &mut Draw, original: &Files, dir: &Path) -> Alteration {
             let cells = cells(original);
             let (a, b) = (cells[pick(cells.len())], cells[pick(cells.len())]);
             let which = pick(CELL_FILES.len() + 1);
-            for file in CELL_FILES.iter().enumerate().filter(|(n, _)| which == *n || which == CELL_FILES.len()) {
+            for file in CELL_FILES
+                .iter()
+                .enumerate()
+                .filter(|(n, _)| which == *n || which == CELL_FILES.len())
+            {
                 let [one, two] = [a, b].map(|cell| format!("cells/{cell}/{}", file.1));
                 files.insert(one.clone(), original[&two].clone());
                 files.insert(two, original[&one].clone());
@@ -146,7 +153,9 @@ fn alter(draw: &mut Draw, original: &Files, dir: &Path) -> Alteration {
         }
         6 | 7 => {
             let bytes = files.get_mut(&path).unwrap();
-            let digits: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at].is_ascii_digit()).collect();
+            let digits: Vec<usize> = (0..bytes.len())
+                .filter(|at| bytes[*at].is_ascii_digit())
+                .collect();
             if let Some(at) = (!digits.is_empty()).then(|| digits[pick(digits.len())]) {
                 bytes[at] = b'0' + ((bytes[at] - b'0') as usize + 1 + pick(9)) as u8 % 10;
             }
@@ -179,13 +188,17 @@ fn alter(draw: &mut Draw, original: &Files, dir: &Path) -> Alteration {
 /// The names of the folders of cells.
 fn cells(files: &Files) -> Vec<&str> {
     let paths = files.keys().filter_map(|path| path.strip_prefix("cells/"));
-    paths.filter_map(|path| path.strip_suffix("/cell.json")).collect()
+    paths
+        .filter_map(|path| path.strip_suffix("/cell.json"))
+        .collect()
 }
 
 /// A number that is a little or a lot off; anything else of its kind.
 fn forged(value: &Value, how: usize) -> Value {
     match value {
-        Value::Number(n) if n.is_f64() => (n.as_f64().unwrap() * (0.5 + how as f64 / 999.0) + 1e-3).into(),
+        Value::Number(n) if n.is_f64() => {
+            (n.as_f64().unwrap() * (0.5 + how as f64 / 999.0) + 1e-3).into()
+        }
         Value::Number(n) => n.as_u64().unwrap_or(0).wrapping_add(1 + how as u64).into(),
         other => super::forge::another(other),
     }
@@ -199,7 +212,10 @@ fn derive_again(dir: &Path, original: &Files, files: &mut Files) {
     let summary = json::read(&Source::open(dir).unwrap()).unwrap();
     fs::remove_file(dir.join(sums::FILE)).unwrap();
     let archive = Archive::resume(dir).unwrap();
-    let own = summary.unpublishable_reasons.iter().filter(|reason| reason.starts_with("sources differ"));
+    let own = summary
+        .unpublishable_reasons
+        .iter()
+        .filter(|reason| reason.starts_with("sources differ"));
     let finished = archive.finish(summary.generator, summary.holes, own.cloned().collect());
     if finished.is_ok() {
         for path in derived {
@@ -231,7 +247,9 @@ fn excuse(altered: &Alteration, original: &Files, known: &[String]) -> Option<St
 fn meaning(path: &str, before: &[u8], after: &[u8]) -> Option<String> {
     let name = path.rsplit('/').next()?;
     match name {
-        "target.log" | "images.json" | "parity.json" | "samples.csv" => return Some(name.to_owned()),
+        "target.log" | "images.json" | "parity.json" | "samples.csv" => {
+            return Some(name.to_owned());
+        }
         "latency.hlog" => {
             let totals = |bytes: &[u8]| hlog::read_totals(std::str::from_utf8(bytes).ok()?).ok();
             return (totals(before) == totals(after)).then(|| "hlog, the same".to_owned());

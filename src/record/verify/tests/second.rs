@@ -36,10 +36,25 @@ fn it_agrees_and_finds_what_was_changed() {
     const CELL: &str = "cells/0001-nginx-hello-1000-c32-r1";
     for (file, from, to, finding) in [
         ("plan.yaml", "p99_ms: 10", "p99_ms: 11", "digests.plan"),
-        ("cell.json", "\"coverage\": 1.0", "\"coverage\": 0.9", "coverage"),
-        ("cell.json", "\"completed\": 2000", "\"completed\": 1999", "ledger"),
+        (
+            "cell.json",
+            "\"coverage\": 1.0",
+            "\"coverage\": 0.9",
+            "coverage",
+        ),
+        (
+            "cell.json",
+            "\"completed\": 2000",
+            "\"completed\": 1999",
+            "ledger",
+        ),
         ("cell.json", "\"p50\": ", "\"p50\": 1", "response_us.p50"),
-        ("samples.csv", "4.000000,load,end,105000", "4.000000,load,end,104000", "cpu_us_per_request"),
+        (
+            "samples.csv",
+            "4.000000,load,end,105000",
+            "4.000000,load,end,104000",
+            "cpu_us_per_request",
+        ),
     ] {
         let dir = fixture::archive();
         let file = match file {
@@ -47,7 +62,10 @@ fn it_agrees_and_finds_what_was_changed() {
             _ => format!("{CELL}/{file}"),
         };
         edit(dir.path(), &file, from, to);
-        assert!(agrees(dir.path()).unwrap_err().contains("SHA-256"), "{file}");
+        assert!(
+            agrees(dir.path()).unwrap_err().contains("SHA-256"),
+            "{file}"
+        );
         sum_again(dir.path());
         let found = agrees(dir.path()).unwrap_err();
         assert!(found.contains(finding), "{file}: {found}");

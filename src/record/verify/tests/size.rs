@@ -56,9 +56,16 @@ fn verify_one_of_many_cells() {
     let took = start.elapsed();
     assert_eq!(report.findings, []);
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let most = status.lines().find(|line| line.starts_with("VmHWM")).unwrap();
+    let most = status
+        .lines()
+        .find(|line| line.starts_with("VmHWM"))
+        .unwrap();
     let form = if path.is_dir() { "folder" } else { "tar" };
-    eprintln!("{} cells, {form}: {took:.2?}, {}", report.cells, most.replace('\t', " "));
+    eprintln!(
+        "{} cells, {form}: {took:.2?}, {}",
+        report.cells,
+        most.replace('\t', " ")
+    );
 }
 
 /// An archive of 192 cells for each variant.
