@@ -304,6 +304,7 @@ pub enum Format {
     Md,
     Csv,
     Json,
+    Html,
 }
 
 #[cfg(test)]

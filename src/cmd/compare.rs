@@ -161,3 +161,76 @@ fn outcome(outcome: &Outcome) -> String {
         _ => verdict.clone(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::fixture;
+    use crate::record::schema::Verdict;
+    use crate::ui::{Ui, Volume};
+
+    fn exit(first: &Path, second: &Path, fail_on: Option<cli::FailOn>) -> Option<Exit> {
+        let context = Context {
+            ui: Ui::new(Volume::Quiet, false),
+            json: true,
+            kit: None,
+        };
+        let asked = cli::Compare {
+            first: first.to_owned(),
+            second: second.to_owned(),
+            fail_on,
+        };
+        compare(&context, &asked).err().map(|error| error.exit)
+    }
+
+    #[test]
+    fn only_archives_that_hold_are_compared_and_a_gate_on_nothing_does_not_hold() {
+        let (one, two) = (fixture::archive(), fixture::archive());
+        assert_eq!(exit(one.path(), two.path(), None), None);
+        let gate = Some(cli::FailOn::Slower);
+        assert_eq!(exit(one.path(), two.path(), gate), Some(Exit::Gate));
+        std::fs::write(two.path().join("report.md"), "faster").unwrap();
+        assert_eq!(exit(one.path(), two.path(), None), Some(Exit::Unverified));
+        assert_eq!(
+            exit(&one.path().join("none"), one.path(), None),
+            Some(Exit::Unverified)
+        );
+    }
+
+    #[test]
+    fn the_gate_and_the_text_say_what_is_slower_now() {
+        let summary = |word: &str| Summary {
+            verdicts: vec![Verdict {
+                a: "x".into(),
+                b: "y".into(),
+                verdict: word.into(),
+                ratio: Some(1.25),
+                ci_low: Some(1.2),
+                ci_high: Some(1.3),
+                ..Verdict::default()
+            }],
+            ..Summary::default()
+        };
+        let named = || Named {
+            archive: "a".into(),
+            id: None,
+        };
+        let document = |first, second| Document {
+            first: named(),
+            second: named(),
+            comparison: Comparison::of(&summary(first), &summary(second)),
+        };
+        let worse = document("no verdict", "slower");
+        let refused = gate(&worse.comparison).unwrap_err();
+        assert_eq!(refused.exit, Exit::Gate);
+        assert!(refused.what.contains("x against y"), "{refused}");
+        let shown = text(&worse);
+        assert!(shown.contains("DIFFER: x against y"), "{shown}");
+        assert!(
+            shown.contains("slower (1.2500 [1.2000, 1.3000])"),
+            "{shown}"
+        );
+        assert!(gate(&document("slower", "slower").comparison).is_ok());
+        assert!(gate(&document("slower", "faster").comparison).is_ok());
+    }
+}

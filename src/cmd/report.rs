@@ -6,8 +6,9 @@ use super::load::write_new;
 use super::{Context, print};
 use crate::cli::{self, Format};
 use crate::error::{Error, Result};
+use crate::record::details;
 use crate::record::source::Source;
-use crate::report::{csv, json, markdown, terminal};
+use crate::report::{csv, html, json, markdown, terminal};
 
 /// Renders the archive's summary; exit 5 if it has none.
 pub fn report(context: &Context, asked: &cli::Report) -> Result<()> {
@@ -33,6 +34,10 @@ pub fn report(context: &Context, asked: &cli::Report) -> Result<()> {
         Format::Md => markdown::render(&summary),
         Format::Csv => csv::render(&summary),
         Format::Json => json::render(&summary, id.as_deref())?,
+        Format::Html => {
+            let details = details::read(&source, &summary).map_err(|e| e.at(place.to_string()))?;
+            html::render(&summary, &details, id.as_deref())
+        }
     };
     match &asked.output {
         None => print(&text),

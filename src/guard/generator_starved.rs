@@ -23,10 +23,13 @@ fn judge(seen: &Seen) -> Sight {
         return Sight::Fired(format!("the generator was throttled in {periods} periods"));
     }
     // It waits for what the kit put beside it too; that is planned, and recorded with it.
-    let beside = [scenery.own.dependencies_us, scenery.own.runner_us];
-    let planned = beside.into_iter().flatten().fold(0, u64::saturating_add);
-    let waited = scenery.generators_waited_us;
-    let share = waited.and_then(|us| seen.share(us.saturating_sub(planned)));
+    let share = || {
+        let planned_us = scenery
+            .own
+            .dependencies_us?
+            .saturating_add(scenery.own.runner_us?);
+        seen.share(scenery.generators_waited_us?.saturating_sub(planned_us))
+    };
     let long = |share: f64| {
         (share > SHARE).then(|| {
             format!(
@@ -36,5 +39,5 @@ fn judge(seen: &Seen) -> Sight {
             )
         })
     };
-    Sight::of(share.map(long))
+    Sight::of(share().map(long))
 }

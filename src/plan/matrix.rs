@@ -347,4 +347,34 @@ mod tests {
         assert_eq!(cell_seed(&other, 1), cell_seed(&cells[0], 1));
         assert_ne!(cell_seed(&cells[0], 2), cell_seed(&cells[0], 1));
     }
+
+    #[test]
+    fn a_pairs_masks_are_every_sides_and_no_other_loads() {
+        let (plan, adapters) = four();
+        let mut cell = cells(&plan, &adapters).remove(0);
+        (cell.pair, cell.side) = (Some(1), Some("a".into()));
+        let of = |change: fn(&mut CellKey)| {
+            let mut other = cell.clone();
+            change(&mut other);
+            mask_seed(&other, 1)
+        };
+        let same: [fn(&mut CellKey); 4] = [
+            |_| (),
+            |cell| cell.side = Some("b".into()),
+            |cell| cell.adapter = "other".into(),
+            |cell| cell.attempt = 2,
+        ];
+        let other: [fn(&mut CellKey); 5] = [
+            |cell| cell.pair = Some(2),
+            |cell| cell.workload = "other".into(),
+            |cell| cell.rate_rps = Some(7),
+            |cell| cell.r#loop = "closed".into(),
+            |cell| cell.connections = 7,
+        ];
+        let seeds: BTreeSet<u64> = same.into_iter().map(of).collect();
+        assert_eq!(seeds.len(), 1);
+        let seeds: BTreeSet<u64> = same.into_iter().chain(other).map(of).collect();
+        assert_eq!(seeds.len(), 1 + other.len());
+        assert_ne!(mask_seed(&cell, 2), mask_seed(&cell, 1));
+    }
 }

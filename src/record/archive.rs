@@ -171,18 +171,12 @@ impl Archive {
     /// the sources must be there: the cell is judged by them and carries their digests.
     pub fn put_cell(&self, number: u32, mut cell: Cell, evidence: &Evidence) -> Result<Cell> {
         let source = Source::without_cells(&self.root).map_err(ours)?;
-        let bounds = Planned::of(&source).map_err(ours)?.healthy;
-        let main_thread = planned::main_thread(&source, &cell.key.adapter).map_err(ours)?;
+        let planned = Planned::of(&source).map_err(ours)?;
+        let given = planned.given(&source, &cell.key).map_err(ours)?;
         cell.load.schema = SCHEMA;
         cell.digests.extend(digests(&source).map_err(ours)?);
         cell.shapes = evidence.parity.shapes();
-        derive::cell(
-            &mut cell,
-            &evidence.hlog.clocks(),
-            evidence.samples,
-            &bounds,
-            main_thread,
-        );
+        derive::cell(&mut cell, &evidence.hlog.clocks(), evidence.samples, &given);
 
         let name = cell_name(number, &cell.key);
         let cells = self.root.join("cells");

@@ -1,6 +1,8 @@
 //! From what was observed to what is published: the one place, used when a cell is written and again
 //! when it is verified. Applied twice, it changes nothing.
 
+mod parts;
+
 use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
@@ -24,7 +26,7 @@ const OF_LOAD: [&str; 7] = [
 ];
 
 /// The same for a cell.
-const OF_CELL: [&str; 10] = [
+const OF_CELL: [&str; 13] = [
     "healthy",
     "cpu_us_per_request",
     "main_thread_us_per_request",
@@ -35,6 +37,9 @@ const OF_CELL: [&str; 10] = [
     "pss_mib.",
     "rss_mib.",
     "cgroup_mib.",
+    "blocks.",
+    "windows.",
+    "background_pct",
 ];
 
 type Nulls = BTreeMap<String, String>;
@@ -122,14 +127,19 @@ pub fn load(load: &mut Load, clocks: &Clocks) {
 
 const NOTHING: &str = "nothing completed";
 
-/// Fills every derived field of a cell. `main_thread` is the adapter's word that one thread serves.
-pub fn cell(
-    cell: &mut Cell,
-    clocks: &Clocks,
-    samples: &[Sample],
-    bounds: &Healthy,
-    main_thread: bool,
-) {
+/// What plan and adapter say that a cell's figures need.
+#[derive(Clone, Copy, Debug)]
+pub struct Given {
+    /// The plan's bounds on a healthy target.
+    pub healthy: Healthy,
+    /// Whether the adapter says that one thread serves.
+    pub main_thread: bool,
+    /// How long the load lasts on the clock; `None` where the plan does not say.
+    pub load_ns: Option<u64>,
+}
+
+/// Fills every derived field of a cell.
+pub fn cell(cell: &mut Cell, clocks: &Clocks, samples: &[Sample], given: &Given) {
     load(&mut cell.load, clocks);
     let mut nulls = std::mem::take(&mut cell.load.nulls);
     forget(&mut nulls, &OF_CELL);
@@ -141,7 +151,7 @@ pub fn cell(
         .growth("cpu_us")
         .and_then(|us| divide(us as f64, completed, NOTHING));
     cell.cpu_us_per_request = keep(&mut nulls, "cpu_us_per_request", cpu);
-    let thread = if main_thread {
+    let thread = if given.main_thread {
         under_load
             .growth("main_thread_us")
             .and_then(|us| divide(us as f64, completed, NOTHING))
@@ -159,6 +169,7 @@ pub fn cell(
     cell.pss_mib = memory(&mut nulls, "pss_mib", samples, "pss_kib");
     cell.rss_mib = memory(&mut nulls, "rss_mib", samples, "rss_kib");
     cell.cgroup_mib = memory(&mut nulls, "cgroup_mib", samples, "cgroup_kib");
+    parts::fill(cell, &mut nulls, samples, given.load_ns);
 
     observed(
         &mut nulls,
@@ -174,7 +185,7 @@ pub fn cell(
     );
     cell.load.nulls = nulls;
     guards(cell, &under_load);
-    (cell.healthy, cell.unhealthy_reasons) = judge::healthy(cell, bounds);
+    (cell.healthy, cell.unhealthy_reasons) = judge::healthy(cell, &given.healthy);
     if cell.healthy.is_none() {
         let reason = cell.unhealthy_reasons.join("; ");
         cell.load.nulls.insert("healthy".into(), reason);
@@ -327,12 +338,17 @@ fn median(values: &mut [u64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::schema::{Block, Window};
     use crate::record::{compare, fixture, hlog, samples};
 
-    fn bounds() -> Healthy {
-        Healthy {
-            coverage: 0.99,
-            p99_ms: 10.0,
+    fn given(main_thread: bool) -> Given {
+        Given {
+            healthy: Healthy {
+                coverage: 0.99,
+                p99_ms: 10.0,
+            },
+            main_thread,
+            load_ns: Some(2_000_000_000),
         }
     }
 
@@ -345,7 +361,7 @@ mod tests {
     #[test]
     fn every_figure_comes_from_its_evidence() {
         let (mut cell, clocks, samples) = observed();
-        super::cell(&mut cell, &clocks, &samples, &bounds(), true);
+        super::cell(&mut cell, &clocks, &samples, &given(true));
         assert!(cell.load.valid, "{:?}", cell.load.invalid_reasons);
         assert_eq!(cell.healthy, Some(true), "{:?}", cell.unhealthy_reasons);
         assert_eq!(cell.load.achieved_rps, Some(1000.0));
@@ -376,12 +392,12 @@ mod tests {
     #[test]
     fn applied_again_to_what_was_written_it_changes_nothing() {
         let (mut cell, log, rows) = fixture::observed("nginx", 1);
-        super::cell(&mut cell, &log.clocks(), &rows, &bounds(), false);
+        super::cell(&mut cell, &log.clocks(), &rows, &given(false));
         let written = serde_json::to_value(&cell).unwrap();
         let mut again: Cell = serde_json::from_str(&written.to_string()).unwrap();
         let clocks = hlog::read_totals(&hlog::write(&log)).unwrap().clocks;
         let rows = samples::read(&samples::write(&rows)).unwrap();
-        super::cell(&mut again, &clocks, &rows, &bounds(), false);
+        super::cell(&mut again, &clocks, &rows, &given(false));
         let again = serde_json::to_value(&again).unwrap();
         compare::compare(&written, &again, &mut |difference| panic!("{difference}"));
     }
@@ -389,13 +405,7 @@ mod tests {
     #[test]
     fn what_was_not_measured_is_null_with_a_reason_and_never_zero() {
         let mut cell = Cell::default();
-        super::cell(
-            &mut cell,
-            &hlog::Hlog::empty().clocks(),
-            &[],
-            &bounds(),
-            true,
-        );
+        super::cell(&mut cell, &hlog::Hlog::empty().clocks(), &[], &given(true));
         assert!(!cell.load.valid);
         assert_eq!(cell.healthy, None);
         let json = serde_json::to_value(&cell).unwrap();
@@ -409,6 +419,171 @@ mod tests {
                 "{field} has no reason"
             );
         }
+    }
+
+    #[test]
+    fn a_side_of_a_pair_has_blocks_windows_and_its_background() {
+        for (side, background_pct) in [(0, 0.0), (1, 10.0)] {
+            let (mut cell, log, rows) = fixture::paired(side);
+            super::cell(&mut cell, &log.clocks(), &rows, &given(false));
+            assert!(cell.load.valid, "{:?}", cell.load.invalid_reasons);
+            let paired = cell.paired.as_ref().unwrap();
+            assert_eq!(paired.own_s, 0.88);
+            assert_eq!(paired.background_pct, Some(background_pct));
+            let blocks = &cell.blocks;
+            let long = blocks.iter().filter(|block| block.slice_ns == 100_000_000);
+            assert_eq!((blocks.len(), long.count()), (4, 2));
+            assert_eq!(blocks[0].start_s, 0.0);
+            assert!(blocks.is_sorted_by(|a, b| a.start_s < b.start_s));
+            assert_eq!(blocks.iter().map(|b| b.completed).sum::<u64>(), 1760);
+            for block in blocks {
+                let us = block.completed as f64 * 50.0;
+                assert_eq!(block.cpu_us, Some(us), "50 us a slot, by the readings");
+            }
+            assert_eq!(cell.windows.len(), 4, "no more than there are blocks");
+            let same = |(window, block): (&Window, &Block)| {
+                (window.start_s, window.completed, window.cpu_us)
+                    == (block.start_s, block.completed, block.cpu_us)
+            };
+            assert!(cell.windows.iter().zip(&cell.blocks).all(same));
+            assert!(!cell.load.nulls.keys().any(|field| field.contains("cpu_us")));
+
+            let written = serde_json::to_value(&cell).unwrap();
+            super::cell(&mut cell, &log.clocks(), &rows, &given(false));
+            assert_eq!(serde_json::to_value(&cell).unwrap(), written);
+        }
+    }
+
+    #[test]
+    fn parts_of_a_load_that_were_not_read_are_null_with_a_reason() {
+        type Lose = fn(&mut Vec<Sample>);
+        let cpu = |row: &mut Sample| row.values[0] = None;
+        let table: [(&str, &str, Lose); 6] = [
+            (
+                "blocks.cpu_us",
+                "was read 4 times at the edges of 4 parts",
+                |rows| {
+                    let block = rows.iter().position(|row| row.mark == Mark::Block);
+                    rows.remove(block.unwrap());
+                },
+            ),
+            (
+                "blocks.cpu_us",
+                "was not read at both edges of load",
+                |rows| {
+                    rows.retain(|row| row.phase != "load" || row.mark == Mark::Block);
+                },
+            ),
+            ("blocks.cpu_us", "was not read at every edge", |rows| {
+                let block = rows.iter_mut().find(|row| row.mark == Mark::Block);
+                block.unwrap().values[0] = None;
+            }),
+            ("blocks.cpu_us", "fell from one reading", |rows| {
+                let block = rows.iter_mut().find(|row| row.mark == Mark::Block);
+                block.unwrap().values[0] = Some(1);
+            }),
+            (
+                "background_pct",
+                "the background block was not run",
+                |rows| {
+                    rows.retain(|row| row.phase != "background");
+                },
+            ),
+            ("background_pct", "no CPU time was spent", |rows| {
+                let slices = rows.iter_mut().filter(|row| row.mark == Mark::Slice);
+                slices.for_each(|row| row.values[0] = Some(1));
+            }),
+        ];
+        for (field, reason, lose) in table {
+            let (mut cell, log, mut rows) = fixture::paired(1);
+            lose(&mut rows);
+            super::cell(&mut cell, &log.clocks(), &rows, &given(false));
+            let background = cell.paired.as_ref().unwrap().background_pct;
+            let read = cell.blocks.iter().any(|block| block.cpu_us.is_some());
+            let read = if field == "background_pct" {
+                background.is_some()
+            } else {
+                read
+            };
+            assert!(!read, "{reason}");
+            assert!(
+                cell.load.nulls[field].contains(reason),
+                "{:?}",
+                cell.load.nulls
+            );
+            assert_eq!(cell.blocks.len(), 4);
+        }
+        let (mut cell, log, mut rows) = fixture::paired(1);
+        rows.iter_mut().for_each(cpu);
+        super::cell(&mut cell, &log.clocks(), &rows, &given(false));
+        let reason = &cell.load.nulls["background_pct"];
+        assert!(reason.contains("was not read at every edge"), "{reason}");
+    }
+
+    #[test]
+    fn what_no_turns_can_be_laid_from_has_no_parts() {
+        type Break = fn(&mut Cell);
+        let table: [(&str, Break); 4] = [
+            ("none of the pair's sides", |cell| {
+                cell.key.side = Some("c".into())
+            }),
+            ("none of the pair's sides", |cell| cell.key.side = None),
+            ("no turns can be laid", |cell| {
+                cell.paired.as_mut().unwrap().mask.slice_ns = 0;
+            }),
+            ("no turns can be laid", |cell| {
+                cell.paired.as_mut().unwrap().mask.gap_ns = u64::MAX;
+            }),
+        ];
+        for (reason, break_it) in table {
+            let (mut cell, log, rows) = fixture::paired(0);
+            break_it(&mut cell);
+            super::cell(&mut cell, &log.clocks(), &rows, &given(false));
+            assert_eq!((cell.blocks.len(), cell.windows.len()), (0, 0));
+            assert_eq!(cell.paired.as_ref().unwrap().own_s, 0.0);
+            assert!(cell.load.nulls["background_pct"].contains(reason));
+        }
+        let (mut cell, log, rows) = fixture::paired(0);
+        let unplanned = Given {
+            load_ns: None,
+            ..given(false)
+        };
+        super::cell(&mut cell, &log.clocks(), &rows, &unplanned);
+        let reason = &cell.load.nulls["background_pct"];
+        assert!(reason.contains("the plan says no length"), "{reason}");
+    }
+
+    #[test]
+    fn a_load_of_a_series_has_three_windows() {
+        let (mut cell, clocks, mut samples) = observed();
+        cell.key.series = Some(2);
+        cell.load.completed_by_block = vec![600, 700, 700];
+        let load = samples.iter().rposition(|row| row.phase == "load").unwrap();
+        for (at, cpu_us) in [(0, 35_000), (1, 70_000)] {
+            let mut row = samples[load].clone();
+            (row.mark, row.values[0]) = (Mark::Block, Some(cpu_us));
+            samples.insert(load + at, row);
+        }
+        super::cell(&mut cell, &clocks, &samples, &given(true));
+        let window = |start_s, completed, us: u64| Window {
+            start_s,
+            completed,
+            cpu_us: Some(us as f64),
+        };
+        let expected = [
+            window(0.0, 600, 30_000),
+            window(0.666_666_666, 700, 35_000),
+            window(1.333_333_333, 700, 35_000),
+        ];
+        assert_eq!(cell.windows, expected);
+        assert!(cell.blocks.is_empty());
+        samples.retain(|row| row.mark != Mark::Block);
+        super::cell(&mut cell, &clocks, &samples, &given(true));
+        assert!(cell.windows.iter().all(|window| window.cpu_us.is_none()));
+        assert!(cell.load.nulls.contains_key("windows.cpu_us"));
+        cell.load.completed_by_block.clear();
+        super::cell(&mut cell, &clocks, &samples, &given(true));
+        assert!(cell.windows.is_empty() && !cell.load.nulls.contains_key("windows.cpu_us"));
     }
 
     fn find_nulls(at: &str, value: &serde_json::Value, found: &mut Vec<String>) {
@@ -426,33 +601,29 @@ mod tests {
     fn a_guard_that_fails_makes_the_cell_invalid_once_and_one_that_warns_does_not() {
         let (mut cell, clocks, samples) = observed();
         let warned = |cell: &Cell| cell.guards.iter().any(|found| found.level == Level::Warn);
-        super::cell(&mut cell, &clocks, &samples, &bounds(), true);
+        super::cell(&mut cell, &clocks, &samples, &given(true));
         assert!(cell.load.valid && warned(&cell), "{:?}", cell.guards);
         let scenery = cell.scenery.as_mut().unwrap();
-        scenery.own.targets_us = Some(0);
+        scenery.end.cpus[1].idle_us -= 1_000_000;
         for _ in 0..2 {
-            super::cell(&mut cell, &clocks, &samples, &bounds(), true);
+            super::cell(&mut cell, &clocks, &samples, &given(true));
             let reasons = &cell.load.invalid_reasons;
             assert!(!cell.load.valid && reasons.len() == 1, "{reasons:?}");
             assert!(reasons[0].starts_with("foreign work took"), "{reasons:?}");
         }
         // A quota that was planned may throttle; one that nobody planned may not.
         let (mut cell, clocks, mut samples) = observed();
-        let column = samples::COLUMNS
-            .iter()
-            .position(|c| *c == "throttled_periods");
-        samples
-            .iter_mut()
-            .rfind(|r| r.phase == "load")
-            .unwrap()
-            .values[column.unwrap()] = Some(7);
-        super::cell(&mut cell, &clocks, &samples, &bounds(), true);
+        let mut columns = samples::COLUMNS.iter();
+        let column = columns.position(|c| *c == "throttled_periods").unwrap();
+        let last = samples.iter_mut().rfind(|row| row.phase == "load").unwrap();
+        last.values[column] = Some(7);
+        super::cell(&mut cell, &clocks, &samples, &given(true));
         assert!(cell.load.invalid_reasons[0].contains("7 periods without a planned quota"));
         cell.limits.cpu_quota = Some(0.5);
-        super::cell(&mut cell, &clocks, &samples, &bounds(), true);
+        super::cell(&mut cell, &clocks, &samples, &given(true));
         assert!(cell.load.valid, "{:?}", cell.load.invalid_reasons);
         cell.scenery = None;
-        super::cell(&mut cell, &clocks, &samples, &bounds(), true);
+        super::cell(&mut cell, &clocks, &samples, &given(true));
         assert!(cell.guards.is_empty());
     }
 
@@ -467,13 +638,13 @@ mod tests {
             row.values[switches] = row.values[switches].map(|v| 100 - v);
         }
         samples.retain(|row| row.phase != "baseline");
-        super::cell(&mut cell, &clocks, &samples, &bounds(), true);
+        super::cell(&mut cell, &clocks, &samples, &given(true));
         assert_eq!(cell.involuntary_switches, None);
         assert!(cell.load.nulls["involuntary_switches"].contains("fell"));
         assert_eq!((cell.idle_cpu_pct, cell.rss_mib.baseline), (None, None));
         // A reason goes when the figure comes back.
         let (_, _, samples) = fixture::observed("nginx", 1);
-        super::cell(&mut cell, &clocks, &samples, &bounds(), true);
+        super::cell(&mut cell, &clocks, &samples, &given(true));
         assert!(!cell.load.nulls.contains_key("involuntary_switches"));
     }
 
@@ -483,7 +654,7 @@ mod tests {
         cell.load.offered_rps = None;
         cell.key.rate_rps = None;
         cell.load.faults.push("the target died".into());
-        super::cell(&mut cell, &clocks, &samples, &bounds(), true);
+        super::cell(&mut cell, &clocks, &samples, &given(true));
         assert_eq!(cell.load.nulls["rate_rps"], "a closed loop has no rate");
         assert_eq!(cell.load.invalid_reasons, ["the target died"]);
         assert_eq!(cell.unhealthy_reasons, ["the cell is invalid"]);

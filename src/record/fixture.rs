@@ -1,4 +1,5 @@
-//! A small, valid archive for tests: two adapters, two repetitions, 2 s of load at 1,000/s each.
+//! Small, valid archives for tests: two adapters, two repetitions, 2 s of load at 1,000/s each; and a
+//! pair of the same two, which share 2 s of load at 2,000/s of own time.
 
 use std::path::Path;
 
@@ -6,16 +7,19 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::error::{Error, Result};
-use crate::load::schedule::{nonce, nonce_digits};
+use crate::load::mask::Mask;
+use crate::load::schedule::{Arrivals, Schedule, nonce, nonce_digits};
+use crate::load::turns::{Pattern, Turns};
 use crate::parity::exchange::{Answer, Body, Burst, Exchange, Heads};
 use crate::parity::{Transcript, drawn, kept, matrix};
-use crate::plan::{Workload, cell_seed, yaml};
+use crate::plan::{Workload, cell_seed, mask_seed, yaml};
 use crate::record::archive::{Archive, Evidence};
 use crate::record::hlog::{Hlog, Interval, new_histogram};
 use crate::record::samples::{COLUMNS, Mark, Sample};
 use crate::record::scenery::{CpuReading, Own, Reading, Scenery};
 use crate::record::schema::{
-    Cell, CellKey, Connect, Dependency, Generator, Hole, Lateness, Ledger, Limits, Phase,
+    Cell, CellKey, Connect, Dependency, Generator, Hole, Lateness, Ledger, Limits, MaskSeed,
+    Paired, Phase,
 };
 
 /// Too short to be published. Its seed puts the first adapter first in both repetitions.
@@ -39,6 +43,26 @@ comparable: true
 
 /// The plan's.
 pub const SEED: u64 = 1;
+
+/// The same of a duel.
+pub const DUEL: &str = "\
+name: fixture-duel
+kind: duel
+adapters: [nginx, express]
+reference: express
+metrics: [cpu_us_per_request]
+pairs: 1
+workloads: [hello]
+rates_rps: [2000]
+connections: 32
+healthy: {coverage: 0.99, p99_ms: 10}
+phases: {baseline: 1, warm_up: {seconds: 0.4}, settle: 0.1, load: 2, recovery: 1}
+limits: {target_cpus: '1', memory_mib: 512, pids: 64}
+load_cpus: '0'
+seed: 7
+publishable: false
+comparable: true
+";
 
 const WORKLOAD: &str = "\
 title: Hello
@@ -72,6 +96,18 @@ pub fn archive() -> TempDir {
         reason: "not built: its tool is in no registry".into(),
     };
     archive.finish(generator(), vec![hole], vec![]).unwrap();
+    dir
+}
+
+/// A finished archive of one pair in a folder of its own.
+pub fn duel() -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let archive = begin_with(dir.path(), DUEL);
+    for side in 0..2 {
+        let (cell, hlog, samples) = paired(side);
+        put(&archive, side as u32 + 1, cell, &hlog, &samples).unwrap();
+    }
+    archive.finish(generator(), vec![], vec![]).unwrap();
     dir
 }
 
@@ -119,9 +155,19 @@ pub fn begin_with(dir: &Path, plan: &str) -> Archive {
 /// Writes one cell of it.
 pub fn put_cell(archive: &Archive, number: u32, adapter: &str, repetition: u32) -> Result<Cell> {
     let (cell, hlog, samples) = observed(adapter, repetition);
+    put(archive, number, cell, &hlog, &samples)
+}
+
+fn put(
+    archive: &Archive,
+    number: u32,
+    cell: Cell,
+    hlog: &Hlog,
+    samples: &[Sample],
+) -> Result<Cell> {
     let evidence = Evidence {
-        hlog: &hlog,
-        samples: &samples,
+        hlog,
+        samples,
         parity: &transcript(&cell),
         target_log: b"listening\n",
     };
@@ -267,7 +313,7 @@ pub fn observed(adapter: &str, repetition: u32) -> (Cell, Hlog, Vec<Sample>) {
     });
     cell.scenery = Some(scenery());
     cell.digests.insert("image".into(), "sha256:0".into());
-    (cell, hlog(adapter, repetition), samples())
+    (cell, hlog(adapter, repetition, 2000), samples())
 }
 
 /// One cell after the other, in the plan's order.
@@ -312,13 +358,114 @@ fn scenery() -> Scenery {
     }
 }
 
-fn hlog(adapter: &str, repetition: u32) -> Hlog {
+/// How the turns of [`paired`] are laid: with the plan's 2 s of load, two blocks of each kind.
+pub fn mask(key: &CellKey) -> MaskSeed {
+    MaskSeed {
+        seed: mask_seed(key, 7),
+        slice_ns: 20_000_000,
+        gap_ns: 1_000_000,
+    }
+}
+
+/// One side of a pair as it was observed, and its evidence: every slot of its slices completed. In the
+/// block after the load side 0 spends 100 us of CPU in its own turns and none in the other's, side 1
+/// spends 90 and 10.
+pub fn paired(side: usize) -> (Cell, Hlog, Vec<Sample>) {
+    let adapters = ["nginx", "express"];
+    let (mut cell, _, mut rows) = observed(adapters[side], 1);
+    // The block after the load comes before the rest.
+    rows.retain(|row| row.mark != Mark::Tick);
+    for row in rows.iter_mut().filter(|row| row.phase == "recovery") {
+        row.t_s += 4.0;
+    }
+    for phase in cell.phases.iter_mut().filter(|phase| phase.start_s >= 4.0) {
+        phase.start_s += 4.0;
+        phase.end_s += 4.0;
+    }
+    let background = Phase {
+        name: "background".into(),
+        start_s: 4.1,
+        end_s: 7.9,
+    };
+    cell.phases.insert(cell.phases.len() - 2, background);
+    cell.key.rate_rps = Some(2000);
+    cell.load.offered_rps = Some(2000.0);
+    cell.key.pair = Some(1);
+    cell.key.side = Some(["a", "b"][side].into());
+    let mask = mask(&cell.key);
+    cell.paired = Some(Paired {
+        sides: adapters.map(str::to_owned).into(),
+        epoch_ns: 5_000_000_000,
+        mask,
+        ..Paired::default()
+    });
+    let turns = Turns::lay(2, mask, 2_000_000_000, Pattern::Alternating);
+    let own = Mask::new(turns.of(side)).unwrap();
+    let schedule = Schedule::new(2000, Arrivals::Uniform, own, 0);
+    let due = turns.blocks.iter().map(|b| schedule.due(b.end_ns - 1));
+    let due: Vec<u64> = std::iter::once(0).chain(due).collect();
+    cell.load.completed_by_block = due.windows(2).map(|edge| edge[1] - edge[0]).collect();
+    let slots = schedule.slots();
+    cell.load.ledger = Ledger {
+        scheduled: slots,
+        completed: slots,
+        ..Ledger::default()
+    };
+    cell.load.duration_s = slots as f64 / 2000.0;
+    cell.load.lag_causes.socket_full.sum_us = 0.2 * slots as f64;
+
+    let reading = |t_s: f64, phase: &str, mark, cpu_us: u64| {
+        let mut sample = Sample {
+            t_s,
+            phase: phase.into(),
+            mark,
+            values: [None; COLUMNS.len()],
+        };
+        sample.values[0] = Some(cpu_us);
+        sample
+    };
+    // A block's CPU is 50 us for each of its slots, as the load's edges of `samples` would have it.
+    let start_us = 5000;
+    let end = rows
+        .iter()
+        .position(|row| row.phase == "load" && row.mark == Mark::End);
+    let end = end.unwrap();
+    rows[end].values[0] = Some(start_us + 50 * slots);
+    let between = turns.blocks.iter().zip(&due[1..]);
+    let between = between.take(turns.blocks.len() - 1).map(|(block, due)| {
+        let t_s = 2.0 + block.end_ns as f64 / 1e9;
+        reading(t_s, "load", Mark::Block, start_us + 50 * due)
+    });
+    rows.splice(end..end, between.collect::<Vec<_>>());
+    let mut cpu_us = start_us + 50 * slots;
+    let background = Turns::background(2, mask).turns;
+    let mut edges = vec![
+        reading(4.1, "background", Mark::Start, cpu_us),
+        reading(4.5, "background", Mark::Slice, cpu_us),
+    ];
+    for turn in background {
+        let foreign_us = 10 * side as u64;
+        cpu_us += if turn.side == side {
+            100 - foreign_us
+        } else {
+            foreign_us
+        };
+        let t_s = 4.5 + turn.slice.gap_end_ns() as f64 / 1e9;
+        edges.push(reading(t_s, "background", Mark::Slice, cpu_us));
+    }
+    edges.push(reading(7.9, "background", Mark::End, cpu_us));
+    let rest = rows.iter().position(|row| row.phase == "recovery").unwrap();
+    rows.splice(rest..rest, edges);
+    (cell, hlog(adapters[side], 1, slots), rows)
+}
+
+fn hlog(adapter: &str, repetition: u32, slots: u64) -> Hlog {
     let slower = if adapter == "nginx" { 1 } else { 3 };
     let mut log = Hlog::empty();
     log.start_unix_s = started_unix_s(adapter, repetition) + 2.0;
     for second in 0..2u64 {
         let mut hist = new_histogram();
-        for i in 0..1000u64 {
+        for i in 0..slots / 2 {
             let ns = 60_000 + (i * 7919 + second * 31 + u64::from(repetition)) % 90_000;
             let (late, lag) = (300 + i, 500 + i);
             hist.record(ns * slower).unwrap();

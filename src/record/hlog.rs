@@ -130,7 +130,19 @@ impl Hlog {
     }
 }
 
-fn merge(sum: &mut Histogram<u64>, hist: &Histogram<u64>) {
+impl Clocks {
+    /// Both loads taken as one.
+    pub fn plus(mut self, other: &Self) -> Self {
+        merge(&mut self.response, &other.response);
+        merge(&mut self.service, &other.service);
+        merge(&mut self.lag, &other.lag);
+        merge(&mut self.generator_late, &other.generator_late);
+        self
+    }
+}
+
+/// Adds a histogram of [`new_histogram`]'s bounds to another.
+pub fn merge(sum: &mut Histogram<u64>, hist: &Histogram<u64>) {
     sum.add(hist).expect("all histograms have the same bounds");
 }
 
@@ -195,11 +207,29 @@ pub fn read(text: &str) -> Result<Hlog> {
 
 /// Reads the clocks of the whole load, in memory that hardly grows with its length.
 pub fn read_totals(text: &str) -> Result<Totals> {
+    totals(text, |_| {})
+}
+
+/// Reads the clocks of the whole load, and hands out every interval of the response clock: its start and
+/// its length in seconds.
+pub fn read_with(text: &str, mut take: impl FnMut(f64, f64, &Histogram<u64>)) -> Result<Clocks> {
+    let mut second = new_histogram();
+    let totals = totals(text, |line| {
+        second.reset();
+        record(&mut second, line.counts);
+        take(line.start_s, line.duration_s, &second);
+    })?;
+    Ok(totals.clocks)
+}
+
+/// Adds up all lines, and hands out those of the response clock.
+fn totals(text: &str, mut take: impl FnMut(&Line)) -> Result<Totals> {
     let mut clocks = Hlog::empty().clocks();
     let mut seconds = Vec::new();
     let start_unix_s = each(text, |line| {
         let clock = match line.tag {
             "response" => {
+                take(&line);
                 seconds.push(Second {
                     start_s: line.start_s,
                     duration_s: line.duration_s,

@@ -8,6 +8,7 @@ pub mod archive;
 pub mod bounds;
 pub(crate) mod compare;
 pub mod derive;
+pub mod details;
 #[cfg(test)]
 pub mod fixture;
 pub mod hlog;

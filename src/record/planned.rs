@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use serde_yaml::Value;
 
 use crate::error::{Error, Result};
-use crate::record::schema::{Cell, Group};
+use crate::record::derive::Given;
+use crate::record::schema::{Cell, CellKey, Group};
 use crate::record::source::Source;
 use crate::record::{bounds, compare};
 use crate::stats::groups::{self, Run};
@@ -30,6 +31,12 @@ pub struct Planned {
     pub healthy: Healthy,
     /// False where a limit was changed by hand.
     pub comparable: bool,
+    /// Of every draw.
+    pub seed: u64,
+    /// How long the load of an open loop lasts on the clock; `None` where the plan does not say.
+    open_ns: Option<u64>,
+    /// The same of the closed loop that capacity is measured in.
+    closed_ns: Option<u64>,
     /// Fewest valid runs of a group; 0 where the plan's own count is reason enough, or counts pairs.
     least_runs: u32,
     /// Why such a plan can't be published, whatever it measured; empty where it can.
@@ -60,6 +67,9 @@ impl Planned {
                 .get("comparable")
                 .and_then(Value::as_bool)
                 .unwrap_or(true),
+            seed: yaml.get("seed").and_then(Value::as_u64).unwrap_or(1),
+            open_ns: load_ns(&yaml, "phases"),
+            closed_ns: load_ns(&yaml, "capacity"),
             least_runs: if count(&yaml, "repetitions") < u64::from(LEAST_RUNS) {
                 0
             } else {
@@ -67,6 +77,30 @@ impl Planned {
             },
             too_small: too_small(&yaml),
         })
+    }
+
+    /// What a cell's figures need of the plan and of its adapter.
+    pub fn given(&self, source: &Source, key: &CellKey) -> Result<Given> {
+        Ok(Given {
+            healthy: self.healthy,
+            main_thread: main_thread(source, &key.adapter)?,
+            load_ns: self.load_ns(key),
+        })
+    }
+
+    /// How long a cell's load lasts on the clock; `None` where the plan does not say.
+    pub fn load_ns(&self, key: &CellKey) -> Option<u64> {
+        if key.r#loop == "closed" {
+            self.closed_ns
+        } else {
+            self.open_ns
+        }
+    }
+
+    /// Whether slots are laid evenly in time.
+    pub fn is_uniform(&self) -> bool {
+        let arrivals = self.plan.get("arrivals");
+        arrivals.is_none_or(|arrivals| arrivals == "uniform")
     }
 
     /// Why what came of the plan can't be published; a run adds what only it knows.
@@ -173,6 +207,12 @@ fn seconds(value: &Value) -> Option<f64> {
         return text[..unit].trim().parse::<f64>().ok().map(|n| n * factor);
     }
     value.as_f64()
+}
+
+/// The `load` of one of the plan's parts.
+fn load_ns(plan: &Value, part: &str) -> Option<u64> {
+    let load = plan.get(part).and_then(|part| part.get("load"));
+    load.and_then(seconds).map(|s| (s * 1e9).round() as u64)
 }
 
 /// Whether the adapter says that one thread serves.

@@ -160,6 +160,17 @@ pub struct Load {
     pub nulls: BTreeMap<String, String>,
 }
 
+impl Load {
+    /// How the counts by block differ from the ledger's; `None` where they add up or there are none.
+    pub fn blocks_differ(&self) -> Option<String> {
+        let counts = &self.completed_by_block;
+        let counted: u128 = counts.iter().map(|count| u128::from(*count)).sum();
+        let completed = self.ledger.completed;
+        (!counts.is_empty() && counted != completed.into())
+            .then(|| format!("the blocks hold {counted} completed slots, the ledger {completed}"))
+    }
+}
+
 /// A figure of memory by phase, in MiB: medians of baseline and recovery, maximum of load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -253,6 +264,16 @@ pub struct CellKey {
     /// In an alternated series of windows: its place, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<u32>,
+}
+
+impl CellKey {
+    /// Its place among the sides of its pair, from 0 for `a`; `None` where it has no letter.
+    pub fn side_index(&self) -> Option<usize> {
+        match self.side.as_deref()?.as_bytes() {
+            [letter @ b'a'..=b'z'] => Some(usize::from(letter - b'a')),
+            _ => None,
+        }
+    }
 }
 
 /// How a duel's masks are drawn: with the number of sides and the load's length they can be laid again.

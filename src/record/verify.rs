@@ -1,5 +1,7 @@
 //! Verification: every number computed again from what the archive holds, without Docker or network.
 
+mod turns;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -311,6 +313,9 @@ impl Check {
             self.parity(name, &cell, &evidence, &mut sources, design);
             cells.push((name, cell));
         }
+        for Finding { file, what } in turns::findings(source, &planned, &cells) {
+            self.find(&file, &what);
+        }
         Some(cells)
     }
 
@@ -551,14 +556,12 @@ impl Evidence {
     fn expected(&self, sources: &mut Sources, planned: &Planned) -> Result<Cell> {
         let mut cell = self.cell.clone();
         cell.shapes = self.transcript.shapes();
-        let main_thread = sources.adapter(&cell.key.adapter)?.main_thread;
-        derive::cell(
-            &mut cell,
-            &self.totals.clocks,
-            &self.rows,
-            &planned.healthy,
-            main_thread,
-        );
+        let given = derive::Given {
+            healthy: planned.healthy,
+            main_thread: sources.adapter(&cell.key.adapter)?.main_thread,
+            load_ns: planned.load_ns(&cell.key),
+        };
+        derive::cell(&mut cell, &self.totals.clocks, &self.rows, &given);
         Ok(cell)
     }
 }

@@ -3,7 +3,9 @@
 use serde_json::Value;
 
 use crate::record::schema::Summary;
+use crate::report::lists::{self, List};
 use crate::report::table::{self, plain};
+use crate::report::verdicts;
 
 /// The whole file.
 pub fn render(summary: &Summary) -> String {
@@ -12,51 +14,24 @@ pub fn render(summary: &Summary) -> String {
         .get("name")
         .and_then(Value::as_str)
         .unwrap_or("unnamed plan");
-    let mut text = format!("# {}\n\n", escape(name));
-    for line in table::LEGEND {
-        text += &format!("{}  \n", escape(line));
+    let mut text = format!("# {}\n", escape(name));
+    lists(&mut text, &lists::before(summary));
+    verdicts(&mut text, summary);
+    if summary.groups.is_empty() {
+        text += "\nNothing was measured.\n";
+    } else {
+        legend(&mut text, &table::LEGEND);
     }
     for table in table::tables(summary) {
-        text += &format!("\n## {}\n\n{}", escape(&table.title), row(&table.header));
+        heading(&mut text, &table.title);
+        text += &row(&table.header);
         text += "| --- | ---: | ---: | ---: | ---: | ---: |\n";
         table.rows.iter().for_each(|cells| text += &row(cells));
     }
-    if summary.groups.is_empty() {
-        text += "\nNothing was measured.\n";
-    }
-    list(
-        &mut text,
-        "Invalid: the instrument broke its own rules",
-        &table::invalid(summary),
-    );
-    list(
-        &mut text,
-        "Not healthy: the target missed its bounds",
-        &table::unhealthy(summary),
-    );
-    list(
-        &mut text,
-        "Beside the target, on the load's CPUs",
-        &table::dependencies(summary),
-    );
-    list(&mut text, "Guards that fired", &table::fired(summary));
-    list(
-        &mut text,
-        "Not visible here, and so not fine",
-        &table::unseen(summary),
-    );
-    list(
-        &mut text,
-        "Responses side by side",
-        &table::likeness(summary),
-    );
-    list(&mut text, "Holes: no number for", &table::holes(summary));
-    list(
-        &mut text,
-        "Not for publication",
-        &table::publication(summary),
-    );
-    list(&mut text, "Environment", &facts("", &summary.environment));
+    lists(&mut text, &lists::after(summary));
+    let facts = lists::facts("", &summary.environment).into_iter();
+    let environment = facts.map(|(at, value)| format!("{at}: {value}")).collect();
+    lists(&mut text, &[("Environment", environment)]);
 
     let generator = &summary.generator;
     let smoke = if summary.publishable {
@@ -72,44 +47,68 @@ pub fn render(summary: &Summary) -> String {
     text
 }
 
-fn row(cells: &[String; 6]) -> String {
-    cells
-        .iter()
-        .fold("|".to_owned(), |row, cell| row + " " + &escape(cell) + " |")
-        + "\n"
-}
-
-fn list(text: &mut String, title: &str, items: &[String]) {
-    if !items.is_empty() {
-        *text += &format!("\n## {}\n\n", escape(title));
-        items
-            .iter()
-            .for_each(|item| *text += &format!("- {}\n", escape(item)));
+/// The verdicts of each load point, and beneath them why some are withheld.
+fn verdicts(text: &mut String, summary: &Summary) {
+    if !summary.verdicts.is_empty() {
+        legend(text, &verdicts::LEGEND);
+    }
+    for table in verdicts::tables(summary) {
+        heading(text, &table.title);
+        *text += "| comparison | metric | verdict | ratio | confidence | pairs | null | separated | bootstrap |\n";
+        *text += "| --- | --- | --- | ---: | ---: | ---: | ---: | --- | ---: |\n";
+        let mut reasons = Vec::new();
+        for comparison in &table.comparisons {
+            for verdict in &comparison.rows {
+                *text += &row(&[
+                    &comparison.name,
+                    &verdict.metric,
+                    &verdict.verdict,
+                    &verdict.ratio,
+                    &verdict.confidence,
+                    &verdict.pairs,
+                    &verdict.null,
+                    verdict.separated,
+                    &verdict.bootstrap,
+                ]);
+                if !verdict.reason.is_empty() {
+                    let (name, metric) = (&comparison.name, &verdict.metric);
+                    let reason = format!("{name}, {metric}: no verdict: {}", verdict.reason);
+                    reasons.push(reason);
+                }
+            }
+        }
+        if !reasons.is_empty() {
+            text.push('\n');
+        }
+        reasons.iter().for_each(|reason| item(text, reason));
     }
 }
 
-/// A document as `path: value` lines.
-fn facts(at: &str, value: &Value) -> Vec<String> {
-    let join = |key: &str| {
-        if at.is_empty() {
-            plain(key)
-        } else {
-            format!("{at}.{}", plain(key))
-        }
-    };
-    match value {
-        Value::Object(map) => map
-            .iter()
-            .flat_map(|(key, value)| facts(&join(key), value))
-            .collect(),
-        Value::Array(list) => {
-            let one = |(index, value)| facts(&format!("{at}[{index}]"), value);
-            list.iter().enumerate().flat_map(one).collect()
-        }
-        Value::Null if at.is_empty() => Vec::new(),
-        Value::String(text) => vec![format!("{at}: {}", plain(text))],
-        other => vec![format!("{at}: {other}")],
+fn legend(text: &mut String, lines: &[&str]) {
+    text.push('\n');
+    for line in lines {
+        *text += &format!("{}  \n", escape(line));
     }
+}
+
+fn heading(text: &mut String, title: &str) {
+    *text += &format!("\n## {}\n\n", escape(title));
+}
+
+fn row(cells: &[impl AsRef<str>]) -> String {
+    let cells = cells.iter().map(|cell| escape(cell.as_ref()));
+    cells.fold("|".to_owned(), |row, cell| row + " " + &cell + " |") + "\n"
+}
+
+fn lists(text: &mut String, lists: &[List]) {
+    for (title, items) in lists.iter().filter(|(_, items)| !items.is_empty()) {
+        heading(text, title);
+        items.iter().for_each(|line| item(text, line));
+    }
+}
+
+fn item(text: &mut String, line: &str) {
+    *text += &format!("- {}\n", escape(line));
 }
 
 /// Text that Markdown shows as it is, on one line.
@@ -136,6 +135,12 @@ mod tests {
         let dir = fixture::archive();
         let summary = json::read(&Source::open(dir.path()).unwrap()).unwrap();
         assert_eq!(render(&summary), include_str!("snapshots/report.md"));
+    }
+
+    #[test]
+    fn verdicts_read_like_this() {
+        let text = render(&verdicts::tests::summary());
+        assert_eq!(text, include_str!("snapshots/verdicts.md"));
     }
 
     #[test]

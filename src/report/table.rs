@@ -1,15 +1,12 @@
 //! What the terminal and Markdown show alike: the same rows, notes and figures, before any layout.
 
-use std::collections::BTreeMap;
-
-use crate::guard::{Finding, Level};
-use crate::record::schema::{Cell, Dependency, Group, Likeness, Spread, Summary};
+use crate::record::schema::{Cell, Group, Spread, Summary};
 
 /// One workload at one load point.
 pub struct Table {
     /// What was asked of the adapters.
     pub title: String,
-    /// The columns' names.
+    /// The columns' names; the first is of names, the others are of figures.
     pub header: [String; 6],
     /// By adapter's name, never by a figure: an order would look like a ranking.
     pub rows: Vec<[String; 6]>,
@@ -20,37 +17,53 @@ const MANY_US: f64 = 10_000.0;
 
 /// The tables of a summary, in its order.
 pub fn tables(summary: &Summary) -> Vec<Table> {
-    summary
-        .groups
-        .chunk_by(|a, b| point(a) == point(b))
-        .map(|groups| {
-            let (p50, p50_unit) = latency(groups, "response_us.p50");
-            let (p99, p99_unit) = latency(groups, "response_us.p99");
-            let rows = groups.iter().enumerate().map(|(i, group)| {
-                let median = |spread: Spread| short(spread.median);
-                let load = spread(group, "rss_mib.load").map_or_else(none, median);
-                [
-                    name(&group.adapter, &group.label),
-                    format!("{}/{}/{}", group.healthy_runs, group.valid_runs, group.runs),
-                    spread(group, "cpu_us_per_request").map_or_else(none, range),
-                    p50[i].clone(),
-                    p99[i].clone(),
-                    load,
-                ]
-            });
-            Table {
-                title: title(&groups[0]),
-                header: [
-                    "adapter".into(),
-                    "runs".into(),
-                    "CPU us/req".into(),
-                    format!("p50 {p50_unit}"),
-                    format!("p99 {p99_unit}"),
-                    "RSS MiB".into(),
-                ],
-                rows: rows.collect(),
-            }
-        })
+    let points = summary.groups.chunk_by(|a, b| point(a) == point(b));
+    points.map(table).collect()
+}
+
+/// A closed loop is asked for its throughput, where an open one is asked for its median: at a fixed
+/// number of connections the two say the same.
+fn table(groups: &[Group]) -> Table {
+    let cpu = figures(groups, "cpu_us_per_request");
+    let (p50, p50_unit) = latency(groups, "response_us.p50");
+    let (p99, p99_unit) = latency(groups, "response_us.p99");
+    let closed = groups[0].rate_rps.is_none();
+    let (first, second) = if closed {
+        let throughput = figures(groups, "achieved_rps");
+        (("req/s".into(), throughput), ("CPU us/req".into(), cpu))
+    } else {
+        let median = (format!("p50 {p50_unit}"), p50);
+        (("CPU us/req".into(), cpu), median)
+    };
+    let row = |(i, group): (usize, &Group)| {
+        let memory = spread(group, "rss_mib.load");
+        [
+            name(&group.adapter, &group.label),
+            format!("{}/{}/{}", group.healthy_runs, group.valid_runs, group.runs),
+            first.1[i].clone(),
+            second.1[i].clone(),
+            p99[i].clone(),
+            memory.map_or_else(none, |spread| short(spread.median)),
+        ]
+    };
+    Table {
+        title: title(&groups[0]),
+        rows: groups.iter().enumerate().map(row).collect(),
+        header: [
+            "adapter".into(),
+            "runs".into(),
+            first.0,
+            second.0,
+            format!("p99 {p99_unit}"),
+            "RSS MiB".into(),
+        ],
+    }
+}
+
+fn figures(groups: &[Group], figure: &str) -> Vec<String> {
+    let ranges = groups.iter().map(|group| spread(group, figure));
+    ranges
+        .map(|spread| spread.map_or_else(none, range))
         .collect()
 }
 
@@ -60,7 +73,8 @@ pub const LEGEND: [&str; 2] = [
     "p50, p99: from each slot's scheduled start to the last byte, over all scheduled slots. Sorted by name.",
 ];
 
-fn point(group: &Group) -> (&str, &str, Option<u64>, u32) {
+/// The load point that a group shares with those beside it.
+pub fn point(group: &Group) -> (&str, &str, Option<u64>, u32) {
     (
         &group.workload,
         &group.r#loop,
@@ -70,18 +84,26 @@ fn point(group: &Group) -> (&str, &str, Option<u64>, u32) {
 }
 
 fn title(group: &Group) -> String {
-    let load = match group.rate_rps {
-        Some(rate) => format!("{} req/s", thousands(rate)),
-        None => "closed loop".to_owned(),
-    };
-    let (workload, connections) = (plain(&group.workload), group.connections);
-    let level = match group.level {
+    let (workload, load) = (plain(&group.workload), load_point(group.rate_rps));
+    let (connections, level) = (group.connections, level(group.level));
+    format!("{workload} {load}, {connections} connections ({level})")
+}
+
+/// Where a load stood, to be read after a workload's name.
+pub fn load_point(rate_rps: Option<u64>) -> String {
+    rate_rps.map_or("in closed loop".to_owned(), |rate| {
+        format!("at {} req/s", thousands(rate))
+    })
+}
+
+/// A level of equity.
+pub fn level(level: u32) -> String {
+    match level {
         1 => "level 1: bare pipeline".to_owned(),
         2 => "level 2: equal service".to_owned(),
         3 => "level 3: equal service and database".to_owned(),
         other => format!("level {other}"),
-    };
-    format!("{workload} at {load}, {connections} connections ({level})")
+    }
 }
 
 /// An adapter and its label, as every list names them.
@@ -93,218 +115,29 @@ pub fn name(adapter: &str, label: &str) -> String {
     }
 }
 
-/// A cell, as the lists below the tables name it.
+/// A cell, as the lists beside the tables name it.
 pub fn cell(cell: &Cell) -> String {
     let key = &cell.key;
-    let load = key.rate_rps.map_or("closed loop".to_owned(), |rate| {
-        format!("{} req/s", thousands(rate))
-    });
-    let attempt = if key.attempt > 1 {
-        format!(", attempt {}", key.attempt)
-    } else {
-        String::new()
-    };
     let (name, workload) = (name(&key.adapter, &key.label), plain(&key.workload));
-    format!(
-        "{name}, {workload} at {load}, run {}{attempt}",
-        key.repetition
-    )
-}
-
-/// Invalid cells and their reasons.
-pub fn invalid(summary: &Summary) -> Vec<String> {
-    let invalid = summary.cells.iter().filter(|cell| !cell.load.valid);
-    invalid
-        .map(|c| format!("{}: {}", cell(c), plain(&c.load.invalid_reasons.join("; "))))
-        .collect()
-}
-
-/// Valid cells whose target did not keep its bounds, or for which that can't be told.
-pub fn unhealthy(summary: &Summary) -> Vec<String> {
-    let not = summary
-        .cells
-        .iter()
-        .filter(|c| c.load.valid && c.healthy != Some(true));
-    not.map(|c| {
-        let told = if c.healthy.is_none() {
-            " (not told)"
-        } else {
-            ""
-        };
-        format!(
-            "{}{told}: {}",
-            cell(c),
-            plain(&c.unhealthy_reasons.join("; "))
-        )
-    })
-    .collect()
-}
-
-/// The guards that fired, each with what it found, where, and what to do about it.
-pub fn fired(summary: &Summary) -> Vec<String> {
-    let of_level = |level: Level| {
-        let found = by_finding(summary, level).into_iter();
-        found.map(move |(finding, cells)| {
-            let does = match level {
-                Level::Fail => "made invalid",
-                _ => "warned of",
-            };
-            let (id, what, fix) = (&finding.id, plain(&finding.what), plain(&finding.fix));
-            let cells = if cells.len() == summary.cells.len() {
-                "every cell".to_owned()
-            } else {
-                cells.join("; ")
-            };
-            format!("{} {does} {cells}: {what} ({fix})", plain(id))
-        })
+    let mut text = format!("{name}, {workload} {}, ", load_point(key.rate_rps));
+    if key.rate_rps.is_none() {
+        text += &format!("{} connections, ", key.connections);
+    }
+    if key.role != "measure" {
+        text += &format!("{} ", plain(&key.role));
+    }
+    text += &match (key.pair, key.series) {
+        (Some(pair), _) => format!("pair {pair}"),
+        (None, Some(series)) => format!("series {series}"),
+        (None, None) => format!("run {}", key.repetition),
     };
-    [Level::Fail, Level::Warn]
-        .into_iter()
-        .flat_map(of_level)
-        .collect()
-}
-
-/// What the guards could not see, once for all cells.
-pub fn unseen(summary: &Summary) -> Vec<String> {
-    let unseen = by_finding(summary, Level::Unseen).into_iter();
-    unseen
-        .map(|(finding, _)| format!("{} ({})", plain(&finding.what), plain(&finding.fix)))
-        .collect()
-}
-
-/// Findings of a level, alike ones once, each with the cells that have it.
-fn by_finding(summary: &Summary, level: Level) -> Vec<(&Finding, Vec<String>)> {
-    let mut found: Vec<(&Finding, Vec<String>)> = Vec::new();
-    for of in &summary.cells {
-        for finding in of.guards.iter().filter(|finding| finding.level == level) {
-            match found.iter_mut().find(|(known, _)| *known == finding) {
-                Some((_, cells)) => cells.push(cell(of)),
-                None => found.push((finding, vec![cell(of)])),
-            }
-        }
+    if let Some(side) = &key.side {
+        text += &format!(", side {}", plain(side));
     }
-    found
-}
-
-/// What ran beside the targets, by group: it shares the generator's CPUs, and its lateness is in every
-/// response time.
-pub fn dependencies(summary: &Summary) -> Vec<String> {
-    let mut lines = Vec::new();
-    for group in &summary.groups {
-        let of_group = summary.cells.iter().filter(|cell| {
-            let key = &cell.key;
-            (&key.adapter, &key.label) == (&group.adapter, &group.label)
-                && (
-                    key.workload.as_str(),
-                    key.r#loop.as_str(),
-                    key.rate_rps,
-                    key.connections,
-                ) == point(group)
-        });
-        let mut by_name: BTreeMap<&str, Vec<&Dependency>> = BTreeMap::new();
-        for dependency in of_group.flat_map(|cell| &cell.dependencies) {
-            by_name
-                .entry(&dependency.name)
-                .or_default()
-                .push(dependency);
-        }
-        for (dependency, runs) in by_name {
-            let worst = |of: fn(&Dependency) -> Option<f64>| {
-                let values = runs.iter().filter_map(|run| of(run));
-                values.reduce(f64::max).map_or_else(none, short)
-            };
-            let cpu = worst(|run| (run.requests > 0).then(|| run.cpu_us / run.requests as f64));
-            let load = group.rate_rps.map_or("closed loop".to_owned(), |rate| {
-                format!("{} req/s", thousands(rate))
-            });
-            lines.push(format!(
-                "{} beside {}, {} at {load}: {cpu} us of CPU per request; late by {} us on average, {} at p99, {} at most (the worst runs')",
-                plain(dependency),
-                name(&group.adapter, &group.label),
-                plain(&group.workload),
-                worst(|run| run.late_us.mean),
-                worst(|run| run.late_us.p99),
-                worst(|run| run.late_us.max),
-            ));
-        }
+    if key.attempt > 1 {
+        text += &format!(", attempt {}", key.attempt);
     }
-    lines
-}
-
-/// Bytes per response and header sets, adapter beside adapter.
-pub fn likeness(summary: &Summary) -> Vec<String> {
-    let line = |like: &Likeness| {
-        let (least, most) = like.bytes;
-        let bytes = if least == most {
-            format!("{} bytes per response", thousands(least))
-        } else {
-            format!(
-                "{} to {} bytes per response",
-                thousands(least),
-                thousands(most)
-            )
-        };
-        let mut line = format!(
-            "{}, {}: {bytes}",
-            plain(&like.workload),
-            name(&like.adapter, &like.label)
-        );
-        if !like.more.is_empty() {
-            line += &format!(
-                "; sends {}, which not all others do",
-                plain(&like.more.join(", "))
-            );
-        }
-        if !like.less.is_empty() {
-            line += &format!(
-                "; does not send {}, which all others do",
-                plain(&like.less.join(", "))
-            );
-        }
-        if let Some((row, off)) = like
-            .far
-            .iter()
-            .max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))
-        {
-            line += &format!(
-                "; BEYOND THE TOLERANCE: {:+.0} % from the median in {} ({} rows in all)",
-                off * 100.0,
-                plain(row),
-                like.far.len()
-            );
-        }
-        line
-    };
-    summary.likeness.iter().map(line).collect()
-}
-
-/// What has no number, and why.
-pub fn holes(summary: &Summary) -> Vec<String> {
-    let holes = summary.holes.iter();
-    holes
-        .map(|hole| {
-            let workload = plain(&hole.workload);
-            let of = if workload.is_empty() {
-                workload
-            } else {
-                format!(", {workload}")
-            };
-            format!("{}{of}: {}", plain(&hole.adapter), plain(&hole.reason))
-        })
-        .collect()
-}
-
-/// Whether these numbers may leave the house, and why not.
-pub fn publication(summary: &Summary) -> Vec<String> {
-    let mut reasons: Vec<String> = summary
-        .unpublishable_reasons
-        .iter()
-        .map(|r| plain(r))
-        .collect();
-    if !summary.comparable {
-        reasons.push("a limit was changed by hand: not comparable with other runs".into());
-    }
-    reasons
+    text
 }
 
 fn spread(group: &Group, figure: &str) -> Option<Spread> {
@@ -341,7 +174,8 @@ fn range(spread: Spread) -> String {
     )
 }
 
-fn none() -> String {
+/// What stands for a figure that there is not.
+pub fn none() -> String {
     "-".to_owned()
 }
 
@@ -354,7 +188,18 @@ pub fn short(value: f64) -> String {
     }
 }
 
-fn thousands(number: u64) -> String {
+/// A ratio with half a percent of 1 still seen, and with at least three significant digits.
+pub fn ratio(value: f64) -> String {
+    match value.abs() {
+        ..0.0095 => format!("{value:.2e}"),
+        ..0.0995 => format!("{value:.4}"),
+        ..9.9995 => format!("{value:.3}"),
+        _ => short(value),
+    }
+}
+
+/// A count with its thousands apart.
+pub fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
@@ -369,13 +214,15 @@ fn thousands(number: u64) -> String {
 /// Text from outside without what could steer a terminal or break a line: control and format
 /// characters (a right-to-left override, say) become spaces.
 pub fn plain(text: &str) -> String {
-    let unseen = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
-    };
     text.chars()
         .map(|c| if unseen(c) { ' ' } else { c })
         .collect()
+}
+
+/// Whether a character is not seen itself but steers what is.
+pub fn unseen(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
 #[cfg(test)]
@@ -392,6 +239,15 @@ mod tests {
             (12_345.6, "12346"),
         ] {
             assert_eq!(short(value), text);
+        }
+        for (value, text) in [
+            (0.001_234, "1.23e-3"),
+            (0.0123, "0.0123"),
+            (0.9954, "0.995"),
+            (9.9996, "10.0"),
+            (123.4, "123"),
+        ] {
+            assert_eq!(ratio(value), text);
         }
         assert_eq!(thousands(1), "1");
         assert_eq!(thousands(1_234_567), "1,234,567");

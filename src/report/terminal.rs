@@ -1,7 +1,9 @@
 //! The report in a terminal of 80 columns.
 
 use crate::record::schema::Summary;
+use crate::report::lists::{self, List};
 use crate::report::table::{self, Table};
+use crate::report::verdicts;
 
 const COLUMNS: usize = 80;
 
@@ -20,33 +22,22 @@ pub fn render(summary: &Summary, archive: Option<Archive>, color: bool) -> Strin
         text: String::new(),
         color,
     };
+    page.lists(&lists::before(summary));
+    for table in verdicts::tables(summary) {
+        page.verdicts(&table);
+    }
+    if !summary.verdicts.is_empty() {
+        page.legend(&verdicts::LEGEND);
+    }
     for table in table::tables(summary) {
         page.table(&table);
     }
     if summary.groups.is_empty() {
         page.heading("Nothing was measured");
     } else {
-        for line in table::LEGEND {
-            page.wrapped("", line);
-        }
+        page.legend(&table::LEGEND);
     }
-    page.list(
-        "Invalid: the instrument broke its own rules",
-        &table::invalid(summary),
-    );
-    page.list(
-        "Not healthy: the target missed its bounds",
-        &table::unhealthy(summary),
-    );
-    page.list(
-        "Beside the target, on the load's CPUs",
-        &table::dependencies(summary),
-    );
-    page.list("Guards that fired", &table::fired(summary));
-    page.list("Not visible here, and so not fine", &table::unseen(summary));
-    page.list("Responses side by side", &table::likeness(summary));
-    page.list("Holes: no number for", &table::holes(summary));
-    page.list("Not for publication", &table::publication(summary));
+    page.lists(&lists::after(summary));
     if let Some(Archive { path, id }) = archive {
         let smoke = if summary.publishable {
             ""
@@ -83,31 +74,49 @@ impl Page {
 
     fn table(&mut self, table: &Table) {
         self.heading(&table.title);
-        let rows = || std::iter::once(&table.header).chain(&table.rows);
-        let mut widths = [0; 6];
-        for row in rows() {
-            for (width, cell) in widths.iter_mut().zip(row) {
-                *width = cell.chars().count().max(*width);
-            }
-        }
-        // The figures take what they need; the names take what is left, and the gaps if they must.
-        let figures: usize = widths[1..].iter().sum();
-        let left = |gap: usize| COLUMNS.saturating_sub(figures + 5 * gap);
-        let gap = if widths[0] <= left(2) { 2 } else { 1 };
-        widths[0] = widths[0].min(left(gap).max(8));
-        for row in rows() {
-            let name = cut(&row[0], widths[0]);
-            let mut line = format!("{name:<width$}", width = widths[0]);
-            for (cell, width) in row[1..].iter().zip(&widths[1..]) {
-                line += &format!("{:gap$}{cell:>width$}", "");
-            }
+        let rows: Vec<&[String; 6]> = std::iter::once(&table.header).chain(&table.rows).collect();
+        for line in columns(&rows, [false, true, true, true, true, true]) {
             self.line(&line);
         }
-        self.line("");
     }
 
-    fn list(&mut self, title: &str, items: &[String]) {
-        if !items.is_empty() {
+    /// Each verdict in two lines, and a third where it is withheld.
+    fn verdicts(&mut self, table: &verdicts::Table) {
+        self.heading(&table.title);
+        let header = ["", "verdict", "ratio", "pairs", "null"].map(str::to_owned);
+        let verdicts = || table.comparisons.iter().flat_map(|c| &c.rows);
+        let row = |row: &verdicts::Row| {
+            let metric = format!("  {}", row.metric);
+            let [verdict, ratio] = [&row.verdict, &row.ratio].map(String::clone);
+            [metric, verdict, ratio, row.pairs.clone(), row.null.clone()]
+        };
+        let rows: Vec<[String; 5]> = std::iter::once(header).chain(verdicts().map(row)).collect();
+        let rows: Vec<&[String; 5]> = rows.iter().collect();
+        let mut lines = columns(&rows, [false, false, false, true, true]).into_iter();
+        let mut next = || lines.next().unwrap_or_default();
+        self.line(&next());
+        for comparison in &table.comparisons {
+            self.line(&cut(&comparison.name, COLUMNS));
+            for row in &comparison.rows {
+                self.line(&next());
+                let (at, by) = (&row.confidence, &row.bootstrap);
+                let separated = row.separated;
+                let beside = format!("confidence {at}; bootstrap {by}; separated: {separated}");
+                self.wrapped("    ", &beside);
+                if !row.reason.is_empty() {
+                    self.wrapped("    ", &format!("no verdict: {}", row.reason));
+                }
+            }
+        }
+    }
+
+    fn legend(&mut self, lines: &[&str]) {
+        self.line("");
+        lines.iter().for_each(|line| self.wrapped("", line));
+    }
+
+    fn lists(&mut self, lists: &[List]) {
+        for (title, items) in lists.iter().filter(|(_, items)| !items.is_empty()) {
             self.heading(title);
             items.iter().for_each(|item| self.wrapped("- ", item));
         }
@@ -130,6 +139,35 @@ impl Page {
         }
         self.line(&line);
     }
+}
+
+/// Lines of columns: the figures take what they need, the names what is left, and the gaps shrink if
+/// they must.
+fn columns<const N: usize>(rows: &[&[String; N]], to_the_right: [bool; N]) -> Vec<String> {
+    let mut widths = [0; N];
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(*row) {
+            *width = cell.chars().count().max(*width);
+        }
+    }
+    let figures: usize = widths[1..].iter().sum();
+    let left = |gap: usize| COLUMNS.saturating_sub(figures + (N - 1) * gap);
+    let gap = if widths[0] <= left(2) { 2 } else { 1 };
+    widths[0] = widths[0].min(left(gap).max(8));
+    let line = |row: &&[String; N]| {
+        let mut line = String::new();
+        for ((cell, width), right) in row.iter().zip(widths).zip(to_the_right) {
+            let gap = if line.is_empty() { 0 } else { gap };
+            let cell = cut(cell, width);
+            line += &if right {
+                format!("{:gap$}{cell:>width$}", "")
+            } else {
+                format!("{:gap$}{cell:<width$}", "")
+            };
+        }
+        line
+    };
+    rows.iter().map(line).collect()
 }
 
 /// At most so many characters; `~` where some are missing.
@@ -163,7 +201,7 @@ mod tests {
         };
         let text = render(&summary(), Some(archive), false);
         assert_eq!(text, include_str!("snapshots/terminal.txt"));
-        assert!(render(&summary(), None, true).starts_with("\x1b[1mhello at 1,000"));
+        assert!(render(&summary(), None, true).starts_with("\x1b[1mHoles"));
     }
 
     #[test]
@@ -187,6 +225,54 @@ mod tests {
             "{text}"
         );
         assert!(!text.contains('\x1b'));
+    }
+
+    #[test]
+    fn verdicts_read_like_this() {
+        let text = render(&verdicts::tests::summary(), None, false);
+        assert_eq!(text, include_str!("snapshots/verdicts.txt"));
+    }
+
+    #[test]
+    fn the_widest_verdict_fits_too() {
+        let mut summary = verdicts::tests::summary();
+        for verdict in &mut summary.verdicts {
+            verdict.a = "a-framework-with-a-very-long-name@and-a-label\x1b[2J".into();
+            verdict.b = verdict.a.clone();
+            (verdict.ratio, verdict.n) = (Some(0.012_34), 100);
+            (verdict.ci_low, verdict.ci_high) = (Some(0.0121), Some(0.0129));
+            (verdict.null_low, verdict.null_high) = (Some(0.912), Some(1.234));
+            verdict.reason = "a reason ".repeat(30);
+        }
+        let text = render(&summary, None, false);
+        let fits = |line: &str| line.chars().count() <= 80;
+        assert!(text.lines().all(fits), "{text}");
+        assert!(
+            !text.contains('\x1b') && text.contains(" 0.0123 [0.0121-0.0129] "),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_closed_loop_is_called_one_and_shows_its_throughput() {
+        let mut summary = summary();
+        for group in &mut summary.groups {
+            (group.r#loop, group.rate_rps) = ("closed".into(), None);
+        }
+        for cell in &mut summary.cells {
+            cell.key.rate_rps = None;
+            cell.load.valid = false;
+        }
+        let text = render(&summary, None, false);
+        assert!(
+            text.contains("hello in closed loop, 32 connections (level 1"),
+            "{text}"
+        );
+        assert!(
+            text.contains("express, hello in closed loop, 32 connections, run 1:"),
+            "{text}"
+        );
+        assert!(text.contains("       req/s "), "{text}");
     }
 
     #[test]

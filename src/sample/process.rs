@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(involuntary_switches(&tree.roots, &pids), Some(18));
         assert_eq!(main_thread_us(&tree.roots, 42), Some(555));
         // Thread 44 of process 42 has ended.
-        assert_eq!(waited_us(&tree.roots, &[42, 70, 99]), Some(643_530));
+        assert_eq!(waited_us(&tree.roots, &[42, 70, 99]), Some(643_531));
         assert_eq!(ksoftirqd(&tree.roots), [14, 22]);
         assert_eq!(ksoftirqd_us(&tree.roots, &[14, 22]), Some(300));
     }

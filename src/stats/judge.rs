@@ -12,6 +12,9 @@ const LATE_SHARE: f64 = 0.1;
 /// The longest pause between two passes of the generator's loop.
 const PAUSE_US: f64 = 100_000.0;
 
+/// The largest share of a masked load's slots that may end after their slice's gap.
+const SPILL_SHARE: f64 = 0.01;
+
 /// The plan's bounds on a healthy target; errors, timeouts and wrong responses are never healthy.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -44,6 +47,15 @@ pub fn invalid_reasons(load: &Load, tails: &Tails) -> Vec<String> {
         reasons.push(format!(
             "the histogram holds {} responses, the ledger {} completed",
             load.response_us.count, ledger.completed
+        ));
+    }
+    reasons.extend(load.blocks_differ());
+    if load.spilled as f64 > SPILL_SHARE * ledger.scheduled as f64 {
+        reasons.push(format!(
+            "{} of {} slots ended after their slice's gap: at most {} % leaves the others their turns",
+            load.spilled,
+            ledger.scheduled,
+            SPILL_SHARE * 100.0
         ));
     }
     if ledger.scheduled == 0 {
@@ -173,13 +185,20 @@ mod tests {
     fn each_rule_of_validity_bites_alone() {
         assert_eq!(invalid_reasons(&good(), &ON_TIME), Vec::<String>::new());
         type Break = fn(&mut Load);
-        let table: [(&str, Break); 5] = [
+        let table: [(&str, Break); 7] = [
             ("paused for 100.1 ms", |l| l.longest_pause_us = 100_100.0),
             ("does not balance", |l| l.ledger.failed = 1),
             ("holds 1000 responses, the ledger 999", |l| {
                 l.ledger.completed = 999;
                 l.ledger.unsent = 1;
             }),
+            ("blocks hold 999 completed slots, the ledger 1000", |l| {
+                l.completed_by_block = vec![500, 499];
+            }),
+            (
+                "11 of 1000 slots ended after their slice's gap: at most 1 %",
+                |l| l.spilled = 11,
+            ),
             ("nothing completed", |l| {
                 l.ledger = Ledger {
                     scheduled: 1000,
@@ -201,6 +220,14 @@ mod tests {
                 "{expected}: {reasons:?}"
             );
         }
+    }
+
+    #[test]
+    fn some_slots_may_spill_and_blocks_that_add_up_say_nothing() {
+        let mut load = good();
+        load.spilled = 10;
+        load.completed_by_block = vec![400, 0, 600];
+        assert_eq!(invalid_reasons(&load, &ON_TIME), Vec::<String>::new());
     }
 
     #[test]

@@ -68,6 +68,7 @@ fn modules_know_only_what_they_may_know() {
         (
             &[
                 "stats/",
+                "guard/",
                 "load/schedule.rs",
                 "parity/judge.rs",
                 "parity/matrix.rs",

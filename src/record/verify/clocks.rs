@@ -112,6 +112,10 @@ fn counts(cell: &Cell, totals: &Totals) -> Vec<String> {
             "spilled: a load without a mask has no gap to spill into",
             cell.paired.is_some() || load.spilled == 0,
         ),
+        (
+            "offered_rps: not the cell's rate",
+            load.offered_rps == cell.key.rate_rps.map(|rate| rate as f64),
+        ),
         ("generator_spin_us: below 0", load.generator_spin_us >= 0.0),
         ("duration_s: shorter than the schedule", duration_fits(cell)),
     ];

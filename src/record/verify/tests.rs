@@ -11,7 +11,8 @@ mod mutations;
 mod second;
 mod size;
 
-use forge::{another, edit, leaves, smoke, sum_again, tar_of};
+use forge::{another, leaves, tar_of};
+pub(super) use forge::{edit, smoke, sum_again};
 
 #[test]
 fn a_good_archive_verifies_as_folder_and_as_tar() {
@@ -362,14 +363,12 @@ fn a_tar_cut_or_patched_anywhere_is_found() {
     }
 }
 
-/// A forger with this very program: changes one field of a cell, derives again, sums again.
-#[test]
-fn exactly_the_fields_that_the_specification_lists_are_only_observed() {
-    let dir = fixture::archive();
-    let name = "0001-nginx-hello-1000-c32-r1";
-    let file = dir.path().join(format!("cells/{name}/cell.json"));
+/// A forger with this very program: changes one field of a cell, derives again, sums again. The fields
+/// of which nobody can tell.
+fn survivors(dir: &Path, name: &str) -> BTreeSet<String> {
+    let file = dir.join(format!("cells/{name}/cell.json"));
     let good: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
-    let planned = Planned::of(&Source::open(dir.path()).unwrap()).unwrap();
+    let planned = Planned::of(&Source::open(dir).unwrap()).unwrap();
     let (mut paths, mut survived) = (Vec::new(), BTreeSet::new());
     leaves("", &good, &mut paths);
     assert!(paths.len() > 100, "{paths:?}");
@@ -377,7 +376,7 @@ fn exactly_the_fields_that_the_specification_lists_are_only_observed() {
         let mut forged = good.clone();
         let leaf = forged.pointer_mut(&path).unwrap();
         *leaf = another(leaf);
-        let source = Source::open(dir.path()).unwrap();
+        let source = Source::open(dir).unwrap();
         let cell = Evidence::read(&source, name, &forged)
             .and_then(|evidence| evidence.expected(&mut Sources::of(&source), &planned));
         let Ok(cell) = cell else {
@@ -392,14 +391,22 @@ fn exactly_the_fields_that_the_specification_lists_are_only_observed() {
             continue;
         }
         fs::write(&file, cell.to_string()).unwrap();
-        let _ = fs::remove_file(dir.path().join(sums::FILE));
-        let archive = archive::Archive::resume(dir.path()).unwrap();
+        let _ = fs::remove_file(dir.join(sums::FILE));
+        let archive = archive::Archive::resume(dir).unwrap();
         let read = json::read(&source).unwrap();
         let finished = archive.finish(read.generator, read.holes, vec![]);
-        if finished.is_ok() && verify(dir.path(), &smoke()).ok {
+        if finished.is_ok() && verify(dir, &smoke()).ok {
             survived.insert(path[1..].replace('/', "."));
         }
     }
+    survived
+}
+
+#[test]
+fn exactly_the_fields_that_the_specification_lists_are_only_observed() {
+    let (alone, pair) = (fixture::archive(), fixture::duel());
+    let mut survived = survivors(alone.path(), "0001-nginx-hello-1000-c32-r1");
+    survived.extend(survivors(pair.path(), "0001-nginx-hello-2000-c32-r1-a"));
     let listed = forge::listed("## Observed only");
     for field in &survived {
         assert!(
@@ -469,10 +476,19 @@ fn another_version_may_word_its_reasons_and_reports_otherwise() {
 /// A careless forger: changes one value of one document, and sums again.
 #[test]
 fn every_value_that_is_changed_alone_is_found() {
-    let dir = fixture::archive();
-    for (file, own) in [
-        ("cells/0001-nginx-hello-1000-c32-r1/cell.json", &[][..]),
-        ("summary.json", &["/generator", "/holes"]),
+    let (alone, pair) = (fixture::archive(), fixture::duel());
+    for (dir, file, own) in [
+        (
+            &alone,
+            "cells/0001-nginx-hello-1000-c32-r1/cell.json",
+            &[][..],
+        ),
+        (&alone, "summary.json", &["/generator", "/holes"]),
+        (
+            &pair,
+            "cells/0002-express-hello-2000-c32-r1-b/cell.json",
+            &[],
+        ),
     ] {
         let path = dir.path().join(file);
         let text = fs::read(&path).unwrap();

@@ -11,6 +11,19 @@ const CLOCKS_S: f64 = 2.0;
 /// What rounding to microseconds, and reading right after the phase began, make of a time.
 const ROUNDING_S: f64 = 1e-5;
 
+/// All that there are.
+const PHASES: [&str; 9] = [
+    "ready",
+    "parity before",
+    "baseline",
+    "warm-up",
+    "settle",
+    "load",
+    "background",
+    "parity after",
+    "recovery",
+];
+
 /// Calls `find` with a file of the cell and a sentence for each contradiction.
 pub(super) fn check(
     cell: &Cell,
@@ -87,6 +100,15 @@ fn in_order(phases: &[Phase], find: &mut impl FnMut(&str, String)) {
         }
         before_s = *end_s;
     }
+    let mut names: Vec<&str> = phases.iter().map(|phase| phase.name.as_str()).collect();
+    let known = names.iter().all(|name| PHASES.contains(name));
+    names.sort_unstable();
+    if !known || names.windows(2).any(|two| two[0] == two[1]) {
+        find(
+            "cell.json",
+            "phases: one of an unknown name, or twice".into(),
+        );
+    }
 }
 
 /// Rows in order of time, each within its phase; the edges are the phases' own.
@@ -110,6 +132,9 @@ fn sampled(phases: &[Phase], rows: &[Sample], find: &mut impl FnMut(&str, String
         let fits = (phase.start_s - ROUNDING_S..=last_s + ROUNDING_S).contains(&row.t_s);
         if !fits || row.t_s < before_s {
             return wrong("not within its phase, or not after the row before it");
+        }
+        if row.mark == Mark::End && row.t_s < phase.end_s - CLOCKS_S {
+            return wrong("not at its phase's end");
         }
         if row.mark == Mark::Start && row.t_s > phase.start_s + ROUNDING_S {
             return wrong("not at its phase's start");
