@@ -15,7 +15,7 @@ use crate::record::source::Source;
 
 /// Cells run one after the other, or side by side in a pair; a wall clock may be corrected by so much
 /// between two of them.
-const OVERLAP_S: f64 = 5.0;
+const OVERLAP_S: f64 = 2.0;
 
 /// The plan, and what it comes to.
 pub(super) struct Design {

@@ -5,6 +5,7 @@ use crate::record::fixture;
 use crate::report::json;
 use std::fs;
 
+mod contradictions;
 mod forge;
 mod hostile;
 mod mutations;
