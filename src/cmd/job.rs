@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::documents::{Documents, environment, generator, image_list};
 use super::interrupts::Interrupts;
-use super::run::bench;
+use super::run::{bench, provable};
 use super::units::{Holes, Units, is_attempt_of};
 use super::{Context, print, swept_engine};
 use crate::cell::Bench;
@@ -73,6 +73,11 @@ impl Job<'_> {
             self.plan.load_cpus.as_ref(),
         )
         .await?;
+        // Before anything is seen: what is asked of the numbers is not made to fit them.
+        let provable = provable(&self.plan)?;
+        if !provable.is_empty() {
+            ui.step(provable.trim_end());
+        }
         let mut holes = Holes::new(&self.matrix.holes);
         let built = self.build(&mut images, &mut holes).await?;
         let sources = self.kit.sources(&self.plan)?;

@@ -15,8 +15,10 @@ use crate::load::clock;
 use crate::plan::cpus::{Cpu, CpuAsk, CpuList, allot};
 use crate::plan::spec::PlannedLimits;
 use crate::plan::{Kit, Overrides, Plan};
+use crate::record::planned::Planned;
 use crate::sample::Roots;
 use crate::sample::host::Host;
+use crate::stats::provable::sentences;
 
 /// The plan that `duel` fills in.
 const DUEL: &str = "duel";
@@ -80,7 +82,7 @@ fn perform(
     let adapters = kit.adapters_of(&plan)?;
     let matrix = plan.cells(&adapters)?;
     if asked.dry_run {
-        return print(&plan.dry_run(&matrix));
+        return print(&(plan.dry_run(&matrix) + &provable(&plan)?));
     }
     let dir = match resume.or(asked.out.as_deref()) {
         Some(dir) => dir.to_owned(),
@@ -136,6 +138,13 @@ fn settled(mut plan: Plan, host: &Host, overrides: &Overrides) -> Result<Plan> {
     plan.limits.target_cpus = CpuAsk::List(cpus.target);
     plan.load_cpus = Some(cpus.load);
     Ok(plan)
+}
+
+/// What a duel's number of pairs can prove at most, a line; empty for other plans.
+pub(super) fn provable(plan: &Plan) -> Result<String> {
+    let rules = Planned::read(&plan.to_yaml()?)?.duel;
+    let line = |rules| format!("{}\n", sentences(&rules));
+    Ok(rules.map(line).unwrap_or_default())
 }
 
 /// The plan of an archive that is to be gone on with; it cannot be changed any more.

@@ -28,65 +28,49 @@ impl Plan {
 
     fn check_keys(&self) -> Result<(), Wrong> {
         use Kind::{Closed, Duel, Matrix};
-        let closed = self.r#loop == Loop::Closed;
-        // Its place, how it is shown, whether the plan says it, and which kinds have a use for it.
-        let keys: [(&str, &str, bool, &[Kind]); 19] = [
-            ("loop", "loop: closed", closed, &[Closed]),
-            ("loop", "loop: open", !closed, &[Matrix, Duel]),
-            (
-                "rates_rps",
-                "rates_rps",
-                !self.rates_rps.is_empty(),
-                &[Matrix, Duel],
-            ),
-            (
-                "arrivals",
-                "arrivals",
-                self.arrivals != Arrivals::Uniform,
-                &[Matrix, Duel],
-            ),
-            (
-                "repetitions",
-                "repetitions",
-                self.repetitions != 1,
-                &[Matrix, Closed],
-            ),
-            (
-                "order",
-                "order",
-                self.order != Order::Grouped,
-                &[Matrix, Closed],
-            ),
-            ("requests", "requests", self.requests.is_some(), &[Closed]),
-            ("metrics", "metrics", !self.metrics.is_empty(), &[Duel]),
-            ("reference", "reference", self.reference.is_some(), &[Duel]),
-            ("pairs", "pairs", self.pairs != 0, &[Duel]),
-            ("null", "null", self.null != 0, &[Duel]),
-            ("pairing", "pairing", self.pairing.is_some(), &[Duel]),
-            ("series", "series", self.series.is_some(), &[Duel]),
-            ("together", "together", self.together.is_some(), &[Duel]),
-            ("slice_ms", "slice_ms", self.slice_ms.is_some(), &[Duel]),
-            (
-                "smallest_effect",
-                "smallest_effect",
-                self.smallest_effect.is_some(),
-                &[Duel],
-            ),
-            ("capacity", "capacity", self.capacity.is_some(), &[Duel]),
-            ("canary", "canary", self.canary.is_some(), &[Duel]),
-            ("levels", "levels", !self.levels.is_empty(), &[Duel]),
+        let kind = self.kind;
+        let arrivals = self.arrivals != Arrivals::Uniform;
+        let order = self.order != Order::Grouped;
+        // Whether the plan says it, and which kinds have a use for it.
+        let keys: [(&str, bool, &[Kind]); 17] = [
+            ("rates_rps", !self.rates_rps.is_empty(), &[Matrix, Duel]),
+            ("arrivals", arrivals, &[Matrix, Duel]),
+            ("repetitions", self.repetitions != 1, &[Matrix, Closed]),
+            ("order", order, &[Matrix, Closed]),
+            ("requests", self.requests.is_some(), &[Closed]),
+            ("metrics", !self.metrics.is_empty(), &[Duel]),
+            ("reference", self.reference.is_some(), &[Duel]),
+            ("pairs", self.pairs != 0, &[Duel]),
+            ("null", self.null != 0, &[Duel]),
+            ("pairing", self.pairing.is_some(), &[Duel]),
+            ("series", self.series.is_some(), &[Duel]),
+            ("together", self.together.is_some(), &[Duel]),
+            ("slice_ms", self.slice_ms.is_some(), &[Duel]),
+            ("smallest_effect", self.smallest_effect.is_some(), &[Duel]),
+            ("capacity", self.capacity.is_some(), &[Duel]),
+            ("canary", self.canary.is_some(), &[Duel]),
+            ("levels", !self.levels.is_empty(), &[Duel]),
         ];
-        for (key, shown, said, kinds) in keys {
-            if said && !kinds.contains(&self.kind) {
-                let kind = self.kind;
-                let kinds: Vec<String> =
-                    kinds.iter().map(|kind| format!("`kind: {kind}`")).collect();
-                let what = format!("`{shown}` has no meaning in a plan of `kind: {kind}`");
-                let next = format!("leave it out; it is for {}", kinds.join(" and "));
+        for (key, said, kinds) in keys {
+            if said && !kinds.contains(&kind) {
+                let what = format!("`{key}` has no meaning in a plan of `kind: {kind}`");
+                let kinds: Vec<String> = kinds.iter().map(Kind::to_string).collect();
+                let next = format!("leave it out; it is for `kind: {}`", kinds.join("` or `"));
                 return Err(Wrong::new(at![key], what).next(next));
             }
         }
-        Ok(())
+        match (self.r#loop, kind) {
+            (Loop::Closed, Matrix | Duel) => {
+                let what = format!("`loop: closed` in a plan of `kind: {kind}`");
+                let next = "leave it out, or write `kind: closed`, with `requests`";
+                Err(Wrong::new(at!["loop"], what).next(next))
+            }
+            (Loop::Open, Closed) => {
+                let what = "`loop: open` in a plan of `kind: closed`";
+                Err(Wrong::new(at!["loop"], what).next("leave it out"))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn check_closed(&self) -> Result<(), Wrong> {
@@ -239,7 +223,6 @@ mod tests {
             "capacity: {connections: [1], load: 1}",
             "canary: {adapter: node-http, workload: ok}",
             "levels: [ok, hello]",
-            "loop: closed",
         ] {
             let error = parse(&format!("{PLAN}{key}\n")).unwrap_err();
             let name = key.split(':').next().unwrap();
@@ -270,7 +253,7 @@ mod tests {
             (
                 CLOSED,
                 "closed",
-                ["rates_rps: [5]", "arrivals: poisson", "loop: open"],
+                ["rates_rps: [5]", "arrivals: poisson", "slice_ms: 20"],
             ),
         ] {
             for key in keys {
@@ -278,6 +261,30 @@ mod tests {
                 let expected = format!("has no meaning in a plan of `kind: {kind}`");
                 assert!(error.what.ends_with(&expected), "{key}: {error}");
             }
+        }
+    }
+
+    #[test]
+    fn a_loop_is_its_kinds() {
+        for (plan, line, expected) in [
+            (
+                PLAN,
+                "loop: closed",
+                "10:7: `loop: closed` in a plan of `kind: matrix`",
+            ),
+            (
+                DUEL,
+                "loop: closed",
+                "15:7: `loop: closed` in a plan of `kind: duel`",
+            ),
+            (
+                CLOSED,
+                "loop: open",
+                "8:7: `loop: open` in a plan of `kind: closed`",
+            ),
+        ] {
+            let error = parse(&format!("{plan}{line}\n")).unwrap_err();
+            assert_eq!(error.what, format!("p.yaml:{expected}"));
         }
     }
 

@@ -436,6 +436,34 @@ mod tests {
     }
 
     #[test]
+    fn what_else_a_duel_names_must_exist() {
+        let (dir, kit) = kit();
+        let duel = "{name: q, kind: duel, adapters: [bare@slow, bare], workloads: [ok], pairs: 1, \
+            rates_rps: [10], connections: 1, metrics: [cpu_us_per_request], limits: {target_cpus: 1},\n";
+        for (line, what) in [
+            ("canary: {adapter: baer, workload: ok}", "no adapter `baer`"),
+            (
+                "canary: {adapter: bare@slew, workload: ok}",
+                "has no label `slew`",
+            ),
+            (
+                "canary: {adapter: bare, workload: okay}",
+                "no workload `okay`",
+            ),
+            ("levels: [ok, okay]", "no workload `okay`"),
+        ] {
+            write(&dir, "q.yaml", &format!("{duel}{line}}}"));
+            let error = kit
+                .plan(dir.path().join("q.yaml").to_str().unwrap())
+                .unwrap_err();
+            assert!(
+                error.what.contains("q.yaml:2:") && error.what.contains(what),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
     fn names_that_are_none_are_answered_with_those_there_are() {
         let (dir, kit) = kit();
         for error in [

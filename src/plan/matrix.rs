@@ -221,7 +221,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::super::adapter::tests::adapter;
-    use super::super::spec::tests::plan;
+    use super::super::spec::tests::{CLOSED, DUEL, parse, plan};
     use super::*;
     use crate::error::Exit;
 
@@ -349,32 +349,38 @@ mod tests {
     }
 
     #[test]
-    fn a_pairs_masks_are_every_sides_and_no_other_loads() {
-        let (plan, adapters) = four();
-        let mut cell = cells(&plan, &adapters).remove(0);
-        (cell.pair, cell.side) = (Some(1), Some("a".into()));
-        let of = |change: fn(&mut CellKey)| {
-            let mut other = cell.clone();
-            change(&mut other);
-            mask_seed(&other, 1)
-        };
-        let same: [fn(&mut CellKey); 4] = [
-            |_| (),
-            |cell| cell.side = Some("b".into()),
-            |cell| cell.adapter = "other".into(),
-            |cell| cell.attempt = 2,
-        ];
-        let other: [fn(&mut CellKey); 5] = [
-            |cell| cell.pair = Some(2),
-            |cell| cell.workload = "other".into(),
-            |cell| cell.rate_rps = Some(7),
-            |cell| cell.r#loop = "closed".into(),
-            |cell| cell.connections = 7,
-        ];
-        let seeds: BTreeSet<u64> = same.into_iter().map(of).collect();
-        assert_eq!(seeds.len(), 1);
-        let seeds: BTreeSet<u64> = same.into_iter().chain(other).map(of).collect();
-        assert_eq!(seeds.len(), 1 + other.len());
-        assert_ne!(mask_seed(&cell, 2), mask_seed(&cell, 1));
+    fn a_closed_loop_is_a_cell_for_each_number_of_connections() {
+        let plan = parse(CLOSED).unwrap();
+        let adapters = ["express", "fastify"].map(|name| adapter(name, "[ok, hello]"));
+        let cells = cells(&plan, &adapters);
+        let loads: Vec<_> = cells
+            .chunks(2)
+            .map(|block| (block[0].workload.as_str(), block[0].connections))
+            .collect();
+        let expected = ["ok", "hello"].map(|w| [25, 100, 200].map(|c| (w, c)));
+        assert_eq!(loads, expected.as_flattened());
+        assert!(
+            cells
+                .iter()
+                .all(|cell| cell.r#loop == "closed" && cell.rate_rps.is_none())
+        );
+    }
+
+    #[test]
+    fn a_masks_seed_is_every_sides_and_no_other_loads() {
+        let plan = parse(DUEL).unwrap();
+        let adapters = ["express", "fastify", "node-http"].map(|name| adapter(name, "[ok, hello]"));
+        let cells = cells(&plan, &adapters);
+        let paired: Vec<&CellKey> = cells.iter().filter(|cell| cell.pair.is_some()).collect();
+        let mut seeds = BTreeSet::new();
+        for sides in paired.chunks(3) {
+            let seed = mask_seed(sides[0], 1);
+            assert!(sides.iter().all(|side| mask_seed(side, 1) == seed));
+            assert_ne!(mask_seed(sides[0], 2), seed);
+            seeds.insert(seed);
+        }
+        assert_eq!(seeds.len(), 10 * 3, "each load of each pair its own");
+        // For ever, as the order of cells.
+        assert_eq!(mask_seed(paired[0], 1), 9_515_067_816_013_334_021);
     }
 }

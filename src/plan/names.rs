@@ -97,6 +97,13 @@ mod tests {
     }
 
     #[test]
+    fn what_is_no_name_is_made_one() {
+        assert_eq!(safe("duel-express@slow-nginx"), "duel-express-slow-nginx");
+        let long = safe(&format!("duel-{}", "abcde-".repeat(20)));
+        assert_eq!(check(&long), Ok(()));
+    }
+
+    #[test]
     fn the_nearest_name_is_offered_only_when_near() {
         let known = ["express", "fastify", "nginx"];
         assert_eq!(nearest("expres", known), Some("express"));

@@ -203,3 +203,6 @@ fn mixed(pairs: u32, null: u32, draw: &mut Draw) -> Vec<bool> {
     }
     order
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,8 +10,10 @@ use crate::record::derive::Given;
 use crate::record::schema::{Cell, CellKey, Group};
 use crate::record::source::Source;
 use crate::record::{bounds, compare};
+use crate::stats::duel::{DuelRules, Pairing};
 use crate::stats::groups::{self, Run};
 use crate::stats::judge::Healthy;
+use crate::stats::metric::metric;
 
 /// A plan is publishable only with at least this much load.
 const LEAST_LOAD_S: f64 = 12.0;
@@ -19,8 +21,10 @@ const LEAST_LOAD_S: f64 = 12.0;
 const LEAST_RUNS: u32 = 3;
 /// Of bytes per response, where a workload says none.
 const TOLERANCE: f64 = 0.5;
-/// A duel has pairs instead.
+/// A duel has pairs instead, each valid.
 const LEAST_PAIRS: u32 = 6;
+/// The least difference that anybody cares for, where a duel says none.
+const SMALLEST_EFFECT: f64 = 0.005;
 
 /// The plan's part in what was computed.
 #[derive(Clone, Debug)]
@@ -37,7 +41,9 @@ pub struct Planned {
     open_ns: Option<u64>,
     /// The same of the closed loop that capacity is measured in.
     closed_ns: Option<u64>,
-    /// Fewest valid runs of a group; 0 where the plan's own count is reason enough, or counts pairs.
+    /// What it fixed of its verdicts, where it is a duel.
+    pub duel: Option<DuelRules>,
+    /// Fewest valid runs of a group, in a duel's pairs; 0 where the plan's own count is reason enough.
     least_runs: u32,
     /// Why such a plan can't be published, whatever it measured; empty where it can.
     too_small: Vec<String>,
@@ -70,10 +76,16 @@ impl Planned {
             seed: yaml.get("seed").and_then(Value::as_u64).unwrap_or(1),
             open_ns: load_ns(&yaml, "phases"),
             closed_ns: load_ns(&yaml, "capacity"),
-            least_runs: if count(&yaml, "repetitions") < u64::from(LEAST_RUNS) {
-                0
-            } else {
-                LEAST_RUNS
+            duel: (kind(&yaml) == Some("duel"))
+                .then(|| duel(&yaml))
+                .transpose()?,
+            least_runs: {
+                let (key, least) = counted(&yaml);
+                if count(&yaml, key) < u64::from(least) {
+                    0
+                } else {
+                    least
+                }
             },
             too_small: too_small(&yaml),
         })
@@ -90,7 +102,8 @@ impl Planned {
 
     /// How long a cell's load lasts on the clock; `None` where the plan does not say.
     pub fn load_ns(&self, key: &CellKey) -> Option<u64> {
-        if key.r#loop == "closed" {
+        // A pair's closed loop has a length of its own.
+        if key.r#loop == "closed" && key.pair.is_some() {
             self.closed_ns
         } else {
             self.open_ns
@@ -105,8 +118,11 @@ impl Planned {
 
     /// Why what came of the plan can't be published; a run adds what only it knows.
     pub fn unpublishable(&self, groups: &[Group]) -> Vec<String> {
+        // A duel's series have the published experiments' own counts.
+        let counts = |group: &&Group| self.duel.is_none() || !group.sides.is_empty();
         let thin = groups
             .iter()
+            .filter(counts)
             .filter(|group| group.valid_runs < self.least_runs);
         let thin = thin.map(|group| {
             let Group {
@@ -139,8 +155,11 @@ pub fn run(source: &Source, cells: &[Cell]) -> Result<Run> {
         .read("environment.json")
         .map_err(at("environment.json"))?;
     let (mut levels, mut tolerances) = (BTreeMap::new(), BTreeMap::new());
-    for cell in cells {
-        let workload = &cell.key.workload;
+    let measured = cells.iter().map(|cell| &cell.key.workload);
+    // A verdict says its level though nothing was measured.
+    let judged = planned.duel.iter().flat_map(|rules| &rules.workloads);
+    let kept = |workload: &&String| source.has(&workload_file(workload));
+    for workload in measured.chain(judged.filter(kept)) {
         if !levels.contains_key(workload) {
             levels.insert(workload.clone(), level(source, workload)?);
             tolerances.insert(workload.clone(), tolerance(source, workload)?);
@@ -152,6 +171,7 @@ pub fn run(source: &Source, cells: &[Cell]) -> Result<Run> {
         plan: planned.plan,
         levels,
         tolerances,
+        duel: planned.duel,
         comparable: planned.comparable,
         ..Run::default()
     })
@@ -169,17 +189,79 @@ fn too_small(plan: &Value) -> Vec<String> {
         None if kind(plan) == Some("closed") => {}
         None => reasons.push("the plan says no length of load".to_owned()),
     }
-    let duel = kind(plan) == Some("duel");
-    let (key, least) = if duel {
-        ("pairs", LEAST_PAIRS)
-    } else {
-        ("repetitions", LEAST_RUNS)
-    };
+    let (key, least) = counted(plan);
     let count = count(plan, key);
     if count < u64::from(least) {
         reasons.push(format!("{count} {key}; at least {least}"));
     }
     reasons
+}
+
+/// What is repeated, and how often at least.
+fn counted(plan: &Value) -> (&'static str, u32) {
+    if kind(plan) == Some("duel") {
+        ("pairs", LEAST_PAIRS)
+    } else {
+        ("repetitions", LEAST_RUNS)
+    }
+}
+
+/// What a duel fixed before anything was measured.
+fn duel(plan: &Value) -> Result<DuelRules> {
+    let bad = |key: &str, what: &str| Error::unverified(format!("{key}: expected {what}"));
+    let texts = |key: &str| {
+        let list = plan.get(key).and_then(Value::as_sequence);
+        let texts = list.into_iter().flatten().map(Value::as_str);
+        let texts: Option<Vec<String>> = texts.map(|text| text.map(str::to_owned)).collect();
+        texts.ok_or_else(|| bad(key, "a list of names"))
+    };
+    let mut contenders = texts("adapters")?;
+    let reference = match plan.get("reference").map(Value::as_str) {
+        Some(reference) => reference.map(str::to_owned),
+        None => contenders.last().cloned(),
+    };
+    let reference = reference.ok_or_else(|| bad("reference", "the name of an adapter"))?;
+    contenders.retain(|contender| *contender != reference);
+    let metrics = texts("metrics")?;
+    if metrics.iter().any(|name| metric(name).is_none()) {
+        return Err(bad("metrics", "names of metrics that this program knows"));
+    }
+    // One number of connections is written without a list.
+    let connections = plan.get("connections").unwrap_or(&Value::Null);
+    let connections = connections.get(0).unwrap_or(connections).as_u64();
+    let capacity = plan
+        .get("capacity")
+        .and_then(|capacity| capacity.get("connections"));
+    let small = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
+    let pairing = plan.get("pairing").and_then(Value::as_str);
+    Ok(DuelRules {
+        contenders,
+        reference,
+        metrics,
+        workloads: texts("workloads")?,
+        rates: counts(plan.get("rates_rps")),
+        connections: small(connections.unwrap_or_default()),
+        capacity_connections: counts(capacity).into_iter().map(small).collect(),
+        pairs: small(count(plan, "pairs")),
+        null: small(count(plan, "null")),
+        smallest_effect: plan
+            .get("smallest_effect")
+            .and_then(Value::as_f64)
+            .unwrap_or(SMALLEST_EFFECT),
+        pairing: Pairing {
+            interleaved: pairing != Some("series"),
+            series: matches!(pairing, Some("series" | "both")),
+        },
+    })
+}
+
+/// The numbers of a list.
+fn counts(list: Option<&Value>) -> Vec<u64> {
+    let list = list.and_then(Value::as_sequence);
+    list.into_iter()
+        .flatten()
+        .filter_map(Value::as_u64)
+        .collect()
 }
 
 fn count(plan: &Value, key: &str) -> u64 {
@@ -225,9 +307,13 @@ pub fn main_thread(source: &Source, adapter: &str) -> Result<bool> {
         .unwrap_or(false))
 }
 
+fn workload_file(workload: &str) -> String {
+    format!("sources/workloads/{workload}/workload.yaml")
+}
+
 /// A workload's level of equity.
 pub fn level(source: &Source, workload: &str) -> Result<u32> {
-    let path = format!("sources/workloads/{workload}/workload.yaml");
+    let path = workload_file(workload);
     let level = yaml(source, &path)?.get("level").and_then(Value::as_u64);
     level
         .and_then(|level| u32::try_from(level).ok())
@@ -236,7 +322,7 @@ pub fn level(source: &Source, workload: &str) -> Result<u32> {
 
 /// How far from the median a workload lets bytes per response be.
 fn tolerance(source: &Source, workload: &str) -> Result<f64> {
-    let path = format!("sources/workloads/{workload}/workload.yaml");
+    let path = workload_file(workload);
     let yaml = yaml(source, &path)?;
     let bytes = yaml
         .get("tolerance")
@@ -293,6 +379,95 @@ mod tests {
             ":\n- {",
         ] {
             assert!(Planned::read(broken).is_err(), "{broken}");
+        }
+    }
+
+    const DUEL: &str = "\
+kind: duel
+healthy: {coverage: 0.99, p99_ms: 10}
+adapters: [x, y@slow, z]
+workloads: [ok, served]
+rates_rps: [1000, 4000]
+connections: 32
+metrics: [cpu_us_per_request, response_p50_us, capacity_rps]
+capacity: {connections: [25, 50, 100], load: 4s}
+pairs: 12
+null: 6
+publishable: true
+phases: {load: 20s}
+";
+
+    #[test]
+    fn what_a_duel_fixed() {
+        let duel = |text: &str| Planned::read(text).unwrap().duel.unwrap();
+        let rules = duel(DUEL);
+        assert_eq!(
+            (rules.contenders.join(" "), rules.reference.as_str()),
+            ("x y@slow".into(), "z")
+        );
+        assert_eq!(
+            (rules.workloads.join(" "), rules.rates.as_slice()),
+            ("ok served".into(), &[1000, 4000][..])
+        );
+        assert_eq!(
+            (rules.connections, rules.capacity_connections.as_slice()),
+            (32, &[25, 50, 100][..])
+        );
+        assert_eq!(
+            (rules.pairs, rules.null, rules.smallest_effect),
+            (12, 6, 0.005)
+        );
+        assert_eq!(rules.comparisons(), 2 * 2 * (2 * 2 + 3));
+        assert!(rules.pairing.interleaved && !rules.pairing.series);
+        for (text, contenders, interleaved, series) in [
+            ("reference: x\npairing: series\n", "y@slow z", false, true),
+            (
+                "reference: w\npairing: both\nsmallest_effect: 0.01\n",
+                "x y@slow z",
+                true,
+                true,
+            ),
+        ] {
+            let rules = duel(&format!("{DUEL}{text}"));
+            assert_eq!(rules.contenders.join(" "), contenders);
+            assert_eq!(
+                (rules.pairing.interleaved, rules.pairing.series),
+                (interleaved, series)
+            );
+        }
+        let listed = duel(&DUEL.replace("connections: 32", "connections: [32]"));
+        assert_eq!(listed.connections, 32);
+        assert_eq!(
+            Planned::read("kind: matrix\nhealthy: {coverage: 1, p99_ms: 1}")
+                .unwrap()
+                .duel,
+            None
+        );
+        for (good, bad) in [
+            ("cpu_us_per_request", "cpu"),
+            ("[x, y@slow, z]", "[]"),
+            ("[x, y@slow, z]", "[x, 3]"),
+            ("[ok, served]", "[{}]"),
+        ] {
+            assert!(Planned::read(&DUEL.replace(good, bad)).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_duels_groups_count_pairs() {
+        let planned = Planned::read(DUEL).unwrap();
+        assert!(planned.too_small.is_empty(), "{:?}", planned.too_small);
+        let group = |valid_runs, sides: &[&str]| Group {
+            valid_runs,
+            sides: sides.iter().map(|side| (*side).to_owned()).collect(),
+            ..Group::default()
+        };
+        for (group, reasons) in [
+            (group(6, &["x", "z"]), 0),
+            (group(5, &["x", "z"]), 1),
+            (group(2, &[]), 0),
+        ] {
+            assert_eq!(planned.unpublishable(&[group]).len(), reasons);
         }
     }
 }

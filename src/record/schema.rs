@@ -274,6 +274,15 @@ impl CellKey {
             _ => None,
         }
     }
+
+    /// Whose cell it is, as `express@slow`.
+    pub fn contender(&self) -> String {
+        if self.label.is_empty() {
+            self.adapter.clone()
+        } else {
+            format!("{}@{}", self.adapter, self.label)
+        }
+    }
 }
 
 /// How a duel's masks are drawn: with the number of sides and the load's length they can be laid again.
@@ -438,6 +447,10 @@ pub struct Group {
     pub rate_rps: Option<u64>,
     /// Connections.
     pub connections: u32,
+    /// In a duel's pairs: who was alive together, sorted. Runs beside others are never put together with
+    /// runs alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sides: Vec<String>,
     /// Repetitions that were measured, valid or not; of several attempts the last one counts.
     pub runs: u32,
     /// Those whose instrument kept its rules.
@@ -529,6 +542,31 @@ pub struct Verdict {
     pub trend: Option<f64>,
 }
 
+/// What equal service costs one who takes part in a duel. Workload after workload, not interleaved:
+/// indicative.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Price {
+    /// Whose price it is, as `express@slow`.
+    pub who: String,
+    /// The rate at both workloads.
+    pub rate_rps: u64,
+    /// The workload of level 1.
+    pub bare: String,
+    /// The workload of level 2.
+    pub equal: String,
+    /// Median CPU per request at the first, over its valid pairs.
+    pub bare_us: f64,
+    /// The same at the second.
+    pub equal_us: f64,
+    /// The second over the first.
+    pub price: f64,
+    /// Valid pairs at the first.
+    pub bare_n: u32,
+    /// Valid pairs at the second.
+    pub equal_n: u32,
+}
+
 /// Something planned that has no number, and why.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -569,6 +607,9 @@ pub struct Summary {
     pub likeness: Vec<Likeness>,
     /// Comparisons that the plan asked for.
     pub verdicts: Vec<Verdict>,
+    /// What equal service costs, where a duel measured more than one level.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prices: Vec<Price>,
     /// Sustained rates, of sustain plans.
     pub sustained: Vec<serde_json::Value>,
     /// What has no number, and why.

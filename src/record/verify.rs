@@ -509,6 +509,7 @@ fn without_prose(document: &mut Value) {
                         });
                         prose.for_each(|(_, text)| silence(text));
                     }
+                    reason @ Value::String(_) if key == "reason" => silence(reason),
                     other => without_prose(other),
                 }
             }

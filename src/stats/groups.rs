@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::duel::{self, DuelRules};
 use super::likeness::likeness;
+use super::prices::prices;
 use crate::record::schema::{Cell, Generator, Group, Hole, SCHEMA, Spread, Summary};
 
 /// A published figure: its name, which is its path in a cell, and how to read it there.
@@ -70,6 +72,8 @@ pub struct Run {
     pub levels: BTreeMap<String, u32>,
     /// How far each workload lets bytes per response be from the median, by its name.
     pub tolerances: BTreeMap<String, f64>,
+    /// What the plan fixed of its verdicts, where it is a duel.
+    pub duel: Option<DuelRules>,
     /// What has no number, and why.
     pub holes: Vec<Hole>,
     /// False where a limit was changed by hand.
@@ -78,8 +82,15 @@ pub struct Run {
     pub unpublishable_reasons: Vec<String>,
 }
 
-/// Everything derived from a run's cells. Verdicts and sustained rates are for their own plans.
+/// Everything derived from a run's cells. Sustained rates are for their own plans.
 pub fn summary(run: Run, cells: Vec<Cell>) -> Summary {
+    let (verdicts, prices) = match &run.duel {
+        Some(rules) => (
+            duel::verdicts(&cells, rules, &run.levels),
+            prices(&cells, rules, &run.levels),
+        ),
+        None => Default::default(),
+    };
     Summary {
         schema: SCHEMA,
         generator: run.generator,
@@ -88,7 +99,8 @@ pub fn summary(run: Run, cells: Vec<Cell>) -> Summary {
         groups: groups(&cells, &run.levels),
         likeness: likeness(&cells, &run.tolerances),
         cells,
-        verdicts: Vec::new(),
+        verdicts,
+        prices,
         sustained: Vec::new(),
         holes: run.holes,
         comparable: run.comparable,
@@ -97,15 +109,19 @@ pub fn summary(run: Run, cells: Vec<Cell>) -> Summary {
     }
 }
 
-/// Cells of role `measure` by workload, load point, adapter and label, in that order.
+/// Cells of role `measure` by workload, load point, adapter, label and who was alive beside, in that
+/// order.
 pub fn groups(cells: &[Cell], levels: &BTreeMap<String, u32>) -> Vec<Group> {
-    let mut runs: BTreeMap<_, BTreeMap<u32, &Cell>> = BTreeMap::new();
+    let mut runs: BTreeMap<_, BTreeMap<_, &Cell>> = BTreeMap::new();
     for cell in cells.iter().filter(|cell| cell.key.role == "measure") {
         let key = &cell.key;
         let point = (&key.workload, &key.r#loop, key.rate_rps, key.connections);
-        let attempts = runs.entry((point, &key.adapter, &key.label)).or_default();
-        // An earlier attempt stays in the archive; the last one speaks for its repetition.
-        let last = attempts.entry(key.repetition).or_insert(cell);
+        let who = (&key.adapter, &key.label, sides(cell));
+        let attempts = runs.entry((point, who)).or_default();
+        // An earlier attempt stays in the archive; the last one speaks for its repetition, of which a
+        // duel has one for each comparison.
+        let repetition = (key.repetition, key.pair, key.series);
+        let last = attempts.entry(repetition).or_insert(cell);
         if last.key.attempt < key.attempt {
             *last = cell;
         }
@@ -113,6 +129,14 @@ pub fn groups(cells: &[Cell], levels: &BTreeMap<String, u32>) -> Vec<Group> {
     runs.values()
         .map(|repetitions| group(&repetitions.values().copied().collect::<Vec<_>>(), levels))
         .collect()
+}
+
+/// Who was alive together with a cell's target, sorted; empty where it was alone.
+fn sides(cell: &Cell) -> Vec<String> {
+    let paired = cell.paired.as_ref();
+    let mut sides = paired.map_or_else(Vec::new, |paired| paired.sides.clone());
+    sides.sort();
+    sides
 }
 
 /// At least one run, all of one key.
@@ -139,6 +163,7 @@ fn group(runs: &[&Cell], levels: &BTreeMap<String, u32>) -> Group {
         r#loop: key.r#loop.clone(),
         rate_rps: key.rate_rps,
         connections: key.connections,
+        sides: sides(runs[0]),
         runs: runs.len() as u32,
         valid_runs: valid.len() as u32,
         healthy_runs: healthy as u32,

@@ -1,7 +1,25 @@
-//! Everything computed from what was measured: pure, without Docker, sockets or files.
+//! Everything computed from what was measured: pure, without Docker, sockets or files. `README.md` has
+//! the rules of verdicts, their sources, and what they can find.
 
+mod bootstrap;
+mod checks;
+pub mod claim;
 pub mod compare;
+pub mod duel;
+#[cfg(test)]
+mod fixture;
 pub mod groups;
+pub mod interval;
 pub mod judge;
 pub mod likeness;
+pub mod metric;
+mod pairs;
+mod prices;
+pub mod provable;
+mod published;
 pub mod quantile;
+#[cfg(test)]
+mod scipy;
+#[cfg(test)]
+mod simulate;
+pub mod student;

@@ -116,3 +116,45 @@ fn a_flag_that_makes_no_sense_is_refused() {
         run.env("DOCKER_HOST", NO_ENGINE).run().exits(2);
     }
 }
+
+#[test]
+fn a_duel_that_makes_no_sense_is_refused() {
+    let kit = kit();
+    let plan = "name: duel\nkind: duel\nadapters: [liar, liar@status]\nworkloads: [ok]\n\
+        rates_rps: [500]\nconnections: 8\nmetrics: [cpu_us_per_request]\npairs: 6\n\
+        limits: {target_cpus: 1}\n";
+    kit.write("workloads/plans/duel.yaml", plan);
+    for (line, told) in [
+        ("duel liar", "2 values required"),
+        ("duel liar liar", "`liar` is listed twice"),
+        ("duel lair liar", "did you mean `liar`?"),
+        ("duel liar liar@stauts", "did you mean `status`?"),
+        ("duel liar liar@status -w okk", "did you mean `ok`?"),
+        (
+            "duel liar liar@status -w ok --levels",
+            "cannot be used with",
+        ),
+        ("duel liar liar@status --levels", "names no `levels`"),
+        ("duel liar liar@status --rate 0", "a rate of 0"),
+        ("duel liar liar@status --pairs 0", "pairs 0: expected 1 to"),
+        (
+            "duel liar liar@status --reference nobody",
+            "`nobody` is none of the plan's adapters",
+        ),
+        (
+            "duel liar liar@status --repetitions 3",
+            "`repetitions` has no meaning in a plan",
+        ),
+    ] {
+        let run = kit.shootout(line).env("DOCKER_HOST", NO_ENGINE);
+        run.run().exits(2).says(&[told]);
+    }
+    let run = kit.shootout("duel liar@status liar --pairs 3 --dry-run");
+    let run = run.env("DOCKER_HOST", NO_ENGINE).run().exits(0);
+    run.says(&[
+        "plan duel-liar-status-liar: 3 units of 6 cells",
+        "overridden  pairs: 6 -> 3",
+        "3 pairs: with fewer than 6 no verdict can come",
+        "pair 3  a liar@status, b liar",
+    ]);
+}

@@ -1,0 +1,136 @@
+//! What can be wrong with interleaved pairs though every cell of theirs is valid (METHOD, rules 10 and
+//! 16). Each check is the same for all metrics of a load, and rests on CPU per request, of which the
+//! pairs say most.
+
+use std::collections::BTreeMap;
+
+use super::claim::{CHECK, percent};
+use super::groups;
+use super::interval::{Interval, slope};
+use super::pairs::Pair;
+use crate::record::schema::Cell;
+
+/// Of a side's CPU outside its slices and gaps, in percent: more takes the others' time away.
+const BACKGROUND_PCT: f64 = 5.0;
+/// A change of the ratio within the load is of no consequence up to this share.
+const CHANGE: f64 = 0.01;
+
+/// How the log-ratio changes within the load, over pairs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Change(Interval);
+
+impl Change {
+    fn of(per_pair: impl Iterator<Item = Option<f64>>) -> Option<Self> {
+        let seen: Vec<f64> = per_pair.flatten().collect();
+        Interval::of(&seen, CHECK).map(Self)
+    }
+
+    /// As a factor of the ratio.
+    pub fn factor(&self) -> f64 {
+        self.0.mean.exp()
+    }
+
+    /// Whether it is sure, and large enough to matter.
+    fn matters(&self) -> bool {
+        self.0.excludes_zero() && self.0.mean.abs() > CHANGE.ln_1p()
+    }
+
+    fn size(&self) -> String {
+        percent(self.0.mean.abs())
+    }
+}
+
+/// From short slices to long ones: a ratio that depends on how long a side is left alone is not of the
+/// sides alone. None where fewer than 2 pairs show it.
+pub fn slice_effect(pairs: &[Pair], a: &str, b: &str) -> Option<Change> {
+    Change::of(pairs.iter().map(|pair| {
+        let [a, b] = [pair.of(a)?, pair.of(b)?];
+        let log_ratio = |long| Some(by_slices(a, long)?.ln() - by_slices(b, long)?.ln());
+        Some(log_ratio(true)? - log_ratio(false)?)
+    }))
+}
+
+/// CPU per request over a cell's blocks of long slices, or of short ones.
+fn by_slices(cell: &Cell, long: bool) -> Option<f64> {
+    let short_ns = cell.paired.as_ref()?.mask.slice_ns;
+    let blocks = cell.blocks.iter();
+    let own = blocks.filter(|block| (block.slice_ns > short_ns) == long);
+    let (mut cpu_us, mut completed) = (0.0, 0);
+    for block in own {
+        cpu_us += block.cpu_us?;
+        completed += block.completed;
+    }
+    per_request(cpu_us, completed)
+}
+
+/// From the first window of the load to the last, along the least-squares line: a side may be warming
+/// up still. None where fewer than 2 pairs show it.
+pub fn trend(pairs: &[Pair], a: &str, b: &str) -> Option<Change> {
+    Change::of(pairs.iter().map(|pair| {
+        let [a, b] = [pair.of(a)?, pair.of(b)?].map(by_windows);
+        let (a, b) = (a?, b?);
+        let log_ratios: Vec<f64> = a.iter().zip(&b).map(|(a, b)| a.ln() - b.ln()).collect();
+        let steps = log_ratios.len().checked_sub(1)? as f64;
+        (a.len() == b.len()).then_some(slope(&log_ratios)? * steps)
+    }))
+}
+
+fn by_windows(cell: &Cell) -> Option<Vec<f64>> {
+    let windows = cell.windows.iter();
+    windows
+        .map(|window| per_request(window.cpu_us?, window.completed))
+        .collect()
+}
+
+/// Above 0, so that it has a logarithm.
+fn per_request(cpu_us: f64, completed: u64) -> Option<f64> {
+    (cpu_us > 0.0 && completed > 0).then(|| cpu_us / completed as f64)
+}
+
+/// Why both changes withhold a verdict, a sentence each.
+pub fn changes(slice_effect: Option<Change>, trend: Option<Change>) -> Vec<String> {
+    let matters = |change: Option<Change>| change.filter(Change::matters);
+    let slices = matters(slice_effect).map(|change| {
+        format!(
+            "slice effect: the ratio of CPU per request changes by {} between short slices and long ones",
+            change.size()
+        )
+    });
+    let trend = matters(trend).map(|change| {
+        format!(
+            "still warming: the ratio of CPU per request changes by {} over the load",
+            change.size()
+        )
+    });
+    slices.into_iter().chain(trend).collect()
+}
+
+/// Why verdicts on time that passes are withheld: a side that works in the background takes the others'
+/// time, and who did not look does not know. `cells` are of all sides of all pairs.
+pub fn background<'a>(cells: impl Iterator<Item = &'a Cell>) -> Option<String> {
+    let mut seen: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for cell in cells {
+        if let Some(share) = cell
+            .paired
+            .as_ref()
+            .and_then(|paired| paired.background_pct)
+        {
+            seen.entry(cell.key.contender()).or_default().push(share);
+        }
+    }
+    if seen.is_empty() {
+        return Some("background: nobody looked for work outside the slices".to_owned());
+    }
+    let medians = seen.into_iter().filter_map(|(who, shares)| {
+        let median = groups::spread(shares)?.median;
+        (median > BACKGROUND_PCT).then(|| format!("{who} {median:.1} %"))
+    });
+    let restless: Vec<String> = medians.collect();
+    (!restless.is_empty()).then(|| {
+        format!(
+            "background: over {BACKGROUND_PCT} % of a side's CPU outside its own slices is the others' \
+             time ({})",
+            restless.join(", ")
+        )
+    })
+}
