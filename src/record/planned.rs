@@ -63,6 +63,9 @@ impl Planned {
         let yaml: Value = serde_yaml::from_str(text).map_err(|e| bad(format!("not YAML: {e}")))?;
         let plan = serde_json::to_value(&yaml)
             .map_err(|e| bad(format!("holds what JSON has no form for: {e}")))?;
+        if points(&yaml).is_none_or(|points| points > bounds::CELLS) {
+            return Err(bad(format!("more than {} cells", bounds::CELLS)));
+        }
         let healthy = yaml.get("healthy").cloned().unwrap_or_default();
         let healthy = serde_yaml::from_value(healthy)
             .map_err(|e| bad(format!("healthy: expected coverage and p99_ms: {e}")))?;
@@ -253,6 +256,28 @@ fn duel(plan: &Value) -> Result<DuelRules> {
             series: matches!(pairing, Some("series" | "both")),
         },
     })
+}
+
+/// How many figures a plan asks for at the very most, before it is repeated.
+fn points(plan: &Value) -> Option<u64> {
+    let lists = [
+        "adapters",
+        "workloads",
+        "rates_rps",
+        "connections",
+        "metrics",
+    ];
+    let lists = lists.map(|key| plan.get(key));
+    let capacity = plan
+        .get("capacity")
+        .and_then(|capacity| capacity.get("connections"));
+    let lengths = lists.into_iter().chain([capacity]).map(|list| {
+        let length = list.and_then(Value::as_sequence).map_or(1, Vec::len);
+        length.max(1) as u64
+    });
+    lengths
+        .into_iter()
+        .try_fold(1u64, |product, length| product.checked_mul(length))
 }
 
 /// The numbers of a list.
