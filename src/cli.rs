@@ -104,6 +104,8 @@ pub enum Verb {
     Selftest,
     /// Recompute everything in archives, offline
     Verify(Verify),
+    /// Two archives: their machines, ratio by ratio, verdict by verdict
+    Compare(Compare),
     /// Print an archive
     Report(Report),
     /// Remove what this kit's labels mark, and nothing else
@@ -259,6 +261,26 @@ pub struct Verify {
     /// The id that the archive must have
     #[arg(long, value_name = "SHA256")]
     pub id: Option<String>,
+}
+
+/// `compare`
+#[derive(Args)]
+pub struct Compare {
+    /// A folder or a tar
+    pub first: PathBuf,
+    /// Another one, later as a rule
+    pub second: PathBuf,
+    /// Exit 6 where a comparison of both has this verdict in the second archive, and had another in
+    /// the first; and where they have no comparison in common
+    #[arg(long, value_enum, value_name = "VERDICT")]
+    pub fail_on: Option<FailOn>,
+}
+
+/// Verdicts that a gate can refuse.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[allow(missing_docs)]
+pub enum FailOn {
+    Slower,
 }
 
 /// `report`

@@ -16,7 +16,7 @@ pub use stage::{Bench, Contest, Refusal, Stage, Trouble};
 
 use crate::error::Result;
 use crate::load::{self, clock};
-use crate::parity::Transcript;
+use crate::parity::{Transcript, drawn};
 use crate::plan::cell_seed;
 use crate::plan::spec::Plan;
 use crate::record::hlog::Hlog;
@@ -230,7 +230,7 @@ impl<'a> Take<'a> {
     /// Asks the matrix of every side; what its load can be verified with is kept.
     async fn prove(&mut self, when: &str) -> Played<()> {
         let start_s = self.now_s();
-        let seed = self.seed ^ if when == "before" { 2 } else { 3 };
+        let seed = drawn::proof_seed(self.seed, when);
         for index in 0..self.sides.len() {
             let side = &mut self.sides[index];
             let who = side.contest.contender();

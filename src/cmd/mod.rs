@@ -11,6 +11,7 @@ use crate::ui::{Ui, Volume};
 mod build;
 mod check;
 mod clean;
+mod compare;
 mod doctor;
 mod documents;
 mod interrupts;
@@ -52,6 +53,7 @@ pub fn dispatch(cli: Cli) -> Result<()> {
         Verb::Load(load) => load::load(&context, &load),
         Verb::Selftest => selftest::selftest(&context),
         Verb::Verify(verify) => verify::verify(&context, &verify),
+        Verb::Compare(compare) => compare::compare(&context, &compare),
         Verb::Report(report) => report::report(&context, &report),
         Verb::Clean { dry_run } => clean::clean(&context, dry_run),
         Verb::Agent => crate::agent::serve(),

@@ -1,6 +1,8 @@
 //! `run`, `demo` and `duel`: which plan, on which CPUs, into which folder. What follows is a [`Job`].
 
-use std::path::Path;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
 use super::job::Job;
 use super::{Context, print};
@@ -86,9 +88,7 @@ fn perform(
         Some(dir) => dir.to_owned(),
         None => {
             let stamp = crate::date::stamp(clock::unix_s() as u64);
-            kit.root
-                .join("results")
-                .join(format!("{}-{stamp}", plan.name))
+            claimed(&kit.root.join("results"), &format!("{}-{stamp}", plan.name))?
         }
     };
     let workloads = kit.workloads_of(&plan)?;
@@ -100,10 +100,31 @@ fn perform(
         adapters,
         workloads,
         matrix,
-        dir,
+        dir: dir.clone(),
         keep_going: asked.keep_going,
     };
-    crate::runtime()?.block_on(job.perform(resume.is_some()))
+    let outcome = crate::runtime()?.block_on(job.perform(resume.is_some()));
+    if outcome.is_err() && resume.is_none() && asked.out.is_none() {
+        // It was made here; only while nothing is in it does it go.
+        let _ = fs::remove_dir(&dir);
+    }
+    outcome
+}
+
+/// A new folder of this name, or of the next one that is free: two runs may begin in the same second.
+fn claimed(results: &Path, name: &str) -> Result<PathBuf> {
+    let failed = |e| Error::io("create", results, &e);
+    fs::create_dir_all(results).map_err(failed)?;
+    let mut dir = results.join(name);
+    for next in 2.. {
+        match fs::create_dir(&dir) {
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => {
+                dir = results.join(format!("{name}-{next}"));
+            }
+            made => return made.map(|()| dir).map_err(failed),
+        }
+    }
+    unreachable!("one of the names is free")
 }
 
 /// A plan with its flags applied and its CPUs chosen.
@@ -185,4 +206,17 @@ pub(super) async fn bench<'a>(
         cpus,
         limits: limits.clone(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_the_same_second_get_folders_of_their_own() {
+        let results = tempfile::tempdir().unwrap();
+        let names = [(); 3].map(|()| claimed(results.path(), "smoke-1").unwrap());
+        let names = names.map(|dir| dir.file_name().unwrap().to_owned());
+        assert_eq!(names, ["smoke-1", "smoke-1-2", "smoke-1-3"]);
+    }
 }

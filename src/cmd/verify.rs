@@ -43,6 +43,10 @@ fn text(report: &Report) -> String {
         .findings
         .iter()
         .map(|finding| format!("  {}: {}\n", finding.file, finding.what));
+    let unchecked = report
+        .unchecked
+        .iter()
+        .map(|what| format!("  not judged again: {what}\n"));
     let outcome = if report.ok {
         "verified"
     } else {
@@ -50,9 +54,10 @@ fn text(report: &Report) -> String {
     };
     let id = report.id.as_deref().unwrap_or("none");
     format!(
-        "{}: {outcome}, {} cells, id {id}\n{}",
+        "{}: {outcome}, {} cells, id {id}\n{}{}",
         report.archive,
         report.cells,
+        unchecked.collect::<String>(),
         findings.collect::<String>()
     )
 }

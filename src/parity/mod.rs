@@ -5,6 +5,7 @@
 
 pub mod archived;
 pub mod client;
+pub mod drawn;
 pub mod exchange;
 pub mod judge;
 pub mod kept;

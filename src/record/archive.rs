@@ -23,6 +23,11 @@ use crate::stats::groups::{self, Run};
 
 /// What a name begins with while its file or folder is being written.
 const TEMPORARY: &str = ".tmp-";
+/// An empty file that stands in a folder from its first moment: what was put there without a plan yet
+/// is of a run that broke off before its first cell, and nobody else's.
+const BEGUN: &str = ".tmp-begun";
+/// What is put before the plan.
+const BEFORE_PLAN: [&str; 3] = ["environment.json", "images.json", "sources"];
 
 /// The files of every cell, in their order.
 pub const CELL_FILES: [&str; 5] = [
@@ -55,10 +60,12 @@ pub struct Evidence<'a> {
 }
 
 impl Archive {
-    /// Begins an archive in a folder that is new or empty. Exit 2 where it is neither.
+    /// Begins an archive in a folder that is new or empty, or in which one was begun and broke off
+    /// before it had a plan (a disk full, say). Exit 2 where it is none of these.
     pub fn create(dir: &Path) -> Result<Self> {
         fs::create_dir_all(dir).map_err(|e| Error::io("create", dir, &e))?;
         let archive = Self::lock(dir)?;
+        archive.clear_begun()?;
         let mut entries = fs::read_dir(dir).map_err(|e| Error::io("list", dir, &e))?;
         if entries.next().is_some() {
             let what = format!(
@@ -68,6 +75,7 @@ impl Archive {
             return Err(Error::usage(what)
                 .next("choose another folder with --out DIR, or go on with --resume DIR"));
         }
+        File::create(dir.join(BEGUN)).map_err(|e| Error::io("create", dir, &e))?;
         Ok(archive)
     }
 
@@ -79,11 +87,32 @@ impl Archive {
         }
         if !dir.join("plan.yaml").exists() {
             let what = format!("{} holds no run: it has no plan.yaml", dir.display());
-            return Err(Error::usage(what));
+            return Err(Error::usage(what).next("begin it with --out DIR"));
         }
         let archive = Self::lock(dir)?;
         archive.remove_temporary(dir)?;
         Ok(archive)
+    }
+
+    /// Removes what a run left that broke off before it had a plan; of anything else, nothing.
+    fn clear_begun(&self) -> Result<()> {
+        if !self.root.join(BEGUN).exists() || self.root.join("plan.yaml").exists() {
+            return Ok(());
+        }
+        for name in BEFORE_PLAN {
+            let path = self.root.join(name);
+            let removed = match path.is_dir() {
+                true => fs::remove_dir_all(&path),
+                false => fs::remove_file(&path),
+            };
+            match removed {
+                Err(e) if e.kind() != io::ErrorKind::NotFound => {
+                    return Err(Error::io("clear", &path, &e));
+                }
+                _ => {}
+            }
+        }
+        self.remove_temporary(&self.root)
     }
 
     fn lock(dir: &Path) -> Result<Self> {
@@ -200,6 +229,7 @@ impl Archive {
         holes: Vec<Hole>,
         reasons: Vec<String>,
     ) -> Result<(Summary, String)> {
+        self.remove_temporary(&self.root)?;
         let source = Source::open(&self.root).map_err(ours)?;
         if source.has(sums::FILE) {
             return Err(Error::unexpected(format!(
@@ -381,7 +411,7 @@ mod tests {
         assert_eq!(fs::read(dir.path().join("sources/a/b")).unwrap(), b"1");
         assert_eq!(
             names(dir.path()),
-            ["sources/a/b"],
+            [BEGUN, "sources/a/b"],
             "no temporary file stays"
         );
         for path in ["/tmp/x", "../x", "a/../../x", ""] {
@@ -392,13 +422,45 @@ mod tests {
             );
         }
         drop(archive);
-        assert_eq!(Archive::create(dir.path()).unwrap_err().exit, Exit::Usage);
         assert!(
             Archive::resume(dir.path())
                 .unwrap_err()
                 .what
                 .contains("no plan.yaml")
         );
+        fs::write(dir.path().join("plan.yaml"), "").unwrap();
+        assert_eq!(Archive::create(dir.path()).unwrap_err().exit, Exit::Usage);
+    }
+
+    #[test]
+    fn what_broke_off_before_its_plan_is_begun_again_and_nothing_else_is_touched() {
+        let dir = tempfile::tempdir().unwrap();
+        let archive = Archive::create(dir.path()).unwrap();
+        archive.put("sources/a/b", b"1").unwrap();
+        archive.put("images.json", b"{}").unwrap();
+        drop(archive);
+        assert_eq!(Archive::resume(dir.path()).unwrap_err().exit, Exit::Usage);
+        let again = Archive::create(dir.path()).unwrap();
+        again.put("images.json", b"{}").unwrap();
+        assert_eq!(names(dir.path()), [BEGUN, "images.json"]);
+        // Somebody's own file stays, and then there is nothing to begin.
+        drop(again);
+        fs::write(dir.path().join("mine"), "").unwrap();
+        assert_eq!(Archive::create(dir.path()).unwrap_err().exit, Exit::Usage);
+        assert!(dir.path().join("mine").exists());
+        // A plan makes it a run, which is resumed; without the mark it is nobody's to clear.
+        for (file, marked) in [("plan.yaml", true), ("images.json", false)] {
+            let dir = tempfile::tempdir().unwrap();
+            let archive = Archive::create(dir.path()).unwrap();
+            archive.put(file, b"x").unwrap();
+            drop(archive);
+            if !marked {
+                fs::remove_file(dir.path().join(BEGUN)).unwrap();
+            }
+            let refused = Archive::create(dir.path()).unwrap_err();
+            assert_eq!(refused.exit, Exit::Usage, "{file}");
+            assert!(dir.path().join(file).exists());
+        }
     }
 
     #[test]
@@ -475,7 +537,7 @@ mod tests {
         let archive = Archive::create(dir.path()).unwrap();
         std::os::unix::fs::symlink("/dev/full", dir.path().join(".tmp-a")).unwrap();
         assert_eq!(archive.put("a", b"x").unwrap_err().exit, Exit::Machine);
-        assert_eq!(names(dir.path()), Vec::<String>::new());
+        assert_eq!(names(dir.path()), [BEGUN]);
     }
 
     #[test]

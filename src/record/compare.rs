@@ -1,33 +1,51 @@
 //! JSON read strictly and compared as numbers, not as text.
 
+use std::cell::Cell;
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
 use crate::error::{Error, Result};
+use crate::record::bounds;
 
 /// Numbers read back are equal within this, relatively.
 const TOLERANCE: f64 = 1e-9;
 
-/// Parses JSON, refusing what two readers could read differently: a key that is there twice.
+/// Parses JSON, refusing what two readers could read differently (a key that is there twice), and
+/// what would take more memory than an archive's documents do.
 pub fn parse(bytes: &[u8]) -> Result<Value> {
-    serde_json::from_slice::<Strict>(bytes)
-        .map(|strict| strict.0)
+    let left = Cell::new(bounds::JSON_VALUES);
+    let mut text = serde_json::Deserializer::from_slice(bytes);
+    Strict(&left)
+        .deserialize(&mut text)
+        .and_then(|value| text.end().map(|()| value))
         .map_err(|e| Error::unverified(format!("not such JSON as an archive holds: {e}")))
 }
 
-struct Strict(Value);
+/// Holds how many values there may still be.
+#[derive(Clone, Copy)]
+struct Strict<'a>(&'a Cell<u32>);
 
-impl<'de> Deserialize<'de> for Strict {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(StrictVisitor).map(Self)
+impl Strict<'_> {
+    fn count<E: serde::de::Error>(self, values: u32) -> Result<(), E> {
+        let left = self.0.get().checked_sub(values);
+        self.0
+            .set(left.ok_or_else(|| E::custom("more values than a document can have"))?);
+        Ok(())
     }
 }
 
-struct StrictVisitor;
+impl<'de> DeserializeSeed<'de> for Strict<'_> {
+    type Value = Value;
 
-impl<'de> Visitor<'de> for StrictVisitor {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        self.count(1)?;
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Strict<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
@@ -60,15 +78,17 @@ impl<'de> Visitor<'de> for StrictVisitor {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
         let mut values = Vec::new();
-        while let Some(Strict(value)) = list.next_element()? {
+        while let Some(value) = list.next_element_seed(self)? {
             values.push(value);
         }
         Ok(Value::Array(values))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        self.count(bounds::OBJECT)?;
         let mut values = Map::new();
-        while let Some((key, Strict(value))) = map.next_entry::<String, _>()? {
+        while let Some(key) = map.next_key::<String>()? {
+            let value = map.next_value_seed(self)?;
             if values.contains_key(&key) {
                 return Err(A::Error::custom(format!("the key {key:?} is there twice")));
             }
@@ -199,6 +219,10 @@ mod tests {
             "",
             "[1]x",
             &"[".repeat(100_000),
+            &"{\"a\":".repeat(100_000),
+            &format!("[{}0]", "{},".repeat(1_000_000)),
+            &format!("[{}0]", "0,".repeat(7_000_000)),
+            &"9".repeat(1_000_000),
         ] {
             assert!(parse(text.as_bytes()).is_err(), "{text:.20}");
         }

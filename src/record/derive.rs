@@ -395,7 +395,7 @@ mod tests {
         super::cell(&mut cell, &log.clocks(), &rows, &given(false));
         let written = serde_json::to_value(&cell).unwrap();
         let mut again: Cell = serde_json::from_str(&written.to_string()).unwrap();
-        let clocks = hlog::read_clocks(&hlog::write(&log)).unwrap();
+        let clocks = hlog::read_totals(&hlog::write(&log)).unwrap().clocks;
         let rows = samples::read(&samples::write(&rows)).unwrap();
         super::cell(&mut again, &clocks, &rows, &given(false));
         let again = serde_json::to_value(&again).unwrap();

@@ -6,31 +6,43 @@ use std::path::Path;
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::load::mask::Mask;
-use crate::load::schedule::{Arrivals, Schedule};
+use crate::load::schedule::{Arrivals, Schedule, nonce, nonce_digits};
 use crate::load::turns::{Pattern, Turns};
-use crate::parity::Transcript;
-use crate::parity::exchange::{Answer, Ask, Body, Burst, Exchange, Heads};
-use crate::plan::mask_seed;
+use crate::parity::exchange::{Answer, Body, Burst, Exchange, Heads};
+use crate::parity::{Transcript, drawn, kept, matrix};
+use crate::plan::{Workload, cell_seed, mask_seed, yaml};
 use crate::record::archive::{Archive, Evidence};
 use crate::record::hlog::{Hlog, Interval, new_histogram};
 use crate::record::samples::{COLUMNS, Mark, Sample};
 use crate::record::scenery::{CpuReading, Own, Reading, Scenery};
 use crate::record::schema::{
-    Cell, CellKey, Dependency, Generator, Hole, Lateness, Ledger, Limits, MaskSeed, Paired, Phase,
+    Cell, CellKey, Connect, Dependency, Generator, Hole, Lateness, Ledger, Limits, MaskSeed,
+    Paired, Phase,
 };
 
-/// Too short to be published.
+/// Too short to be published. Its seed puts the first adapter first in both repetitions.
 pub const PLAN: &str = "\
 name: fixture
 kind: matrix
+adapters: [nginx, express, fastify]
+workloads: [hello]
+rates_rps: [1000]
+connections: 32
 healthy: {coverage: 0.99, p99_ms: 10}
 repetitions: 2
-phases: {load: 2s}
+phases: {baseline: 1, warm_up: {seconds: 0.4}, settle: 0.1, load: 2, recovery: 1}
+limits: {target_cpus: '1', memory_mib: 512, pids: 64}
+load_cpus: '0'
+retries: 1
+seed: 1
 publishable: false
 comparable: true
 ";
+
+/// The plan's.
+pub const SEED: u64 = 1;
 
 /// The same of a duel.
 pub const DUEL: &str = "\
@@ -40,8 +52,13 @@ adapters: [nginx, express]
 reference: express
 metrics: [cpu_us_per_request]
 pairs: 1
+workloads: [hello]
+rates_rps: [2000]
+connections: 32
 healthy: {coverage: 0.99, p99_ms: 10}
-phases: {load: 2s}
+phases: {baseline: 1, warm_up: {seconds: 0.4}, settle: 0.1, load: 2, recovery: 1}
+limits: {target_cpus: '1', memory_mib: 512, pids: 64}
+load_cpus: '0'
 seed: 7
 publishable: false
 comparable: true
@@ -76,7 +93,7 @@ pub fn archive() -> TempDir {
     let hole = Hole {
         adapter: "fastify".into(),
         workload: "hello".into(),
-        reason: "its build failed".into(),
+        reason: "not built: its tool is in no registry".into(),
     };
     archive.finish(generator(), vec![hole], vec![]).unwrap();
     dir
@@ -101,26 +118,35 @@ pub fn begin(dir: &Path) -> Archive {
     archive
 }
 
-/// An archive of this plan without any cell.
-fn begin_with(dir: &Path, plan: &str) -> Archive {
+/// An archive of this plan without a cell.
+pub fn begin_with(dir: &Path, plan: &str) -> Archive {
     let archive = Archive::create(dir).unwrap();
     archive.put("plan.yaml", plan.as_bytes()).unwrap();
-    archive
-        .put_json("environment.json", &json!({"cpus": 2, "kernel": "test"}))
-        .unwrap();
+    let environment = json!({
+        "cpus": 2,
+        "generator": generator(),
+        "host": {"arch": "x86_64"},
+        "kernel": "test",
+    });
+    archive.put_json("environment.json", &environment).unwrap();
     archive.put_json("images.json", &json!({})).unwrap();
-    let text = |path: &str, text: &str| (path.to_owned(), text.as_bytes().to_vec());
+    let adapter = |name: &str, more: &str| {
+        let path = format!("adapters/{name}/adapter.yaml");
+        let text = format!(
+            "title: {name}\nlanguage: C\nframework: {{name: {name}, version: '1'}}\n\
+             runtime: {{name: none, version: '1'}}\nport: 80\nready: /\nworkloads: [hello]\n{more}\n"
+        );
+        (path, text.into_bytes())
+    };
     archive
         .add_sources([
-            text(
-                "adapters/nginx/adapter.yaml",
-                "title: nginx\nmain_thread: false\n",
+            adapter("nginx", "main_thread: false"),
+            adapter("express", "main_thread: true"),
+            adapter("fastify", "not_built: its tool is in no registry"),
+            (
+                "workloads/hello/workload.yaml".to_owned(),
+                WORKLOAD.as_bytes().to_vec(),
             ),
-            text(
-                "adapters/express/adapter.yaml",
-                "title: Express\nmain_thread: true\n",
-            ),
-            text("workloads/hello/workload.yaml", WORKLOAD),
         ])
         .unwrap();
     archive
@@ -142,39 +168,52 @@ fn put(
     let evidence = Evidence {
         hlog,
         samples,
-        parity: &transcript(),
+        parity: &transcript(&cell),
         target_log: b"listening\n",
     };
     archive.put_cell(number, cell, &evidence)
 }
 
-/// One plain answer, and a thousand more.
-pub fn transcript() -> Transcript {
-    let fields = [("content-type", "application/json"), ("date", "today")];
-    let exchange = Exchange {
-        when: "before".into(),
-        row: "plain hello".into(),
-        unix_s: 1_700_000_000.0,
-        nonce: "00ff".into(),
-        request: Ask {
-            method: "GET".into(),
-            path: "/hello/00ff".into(),
-            headers: vec![],
-            body: None,
-        },
-        response: Answer {
-            status: 200,
-            headers: fields
-                .map(|(name, value)| (name.into(), value.into()))
-                .into(),
-            body: Body(br#"{"hello":"00ff"}"#.to_vec()),
-            error: String::new(),
-        },
-        failures: vec![],
-    };
+/// The proofs of a cell: every row before and after, slots of the load, and a thousand more.
+pub fn transcript(cell: &Cell) -> Transcript {
+    let source = yaml::Source::new("workload.yaml", WORKLOAD);
+    let no_file = |path: &str| Err(Error::usage(format!("there is no {path}")));
+    let workload = Workload::parse("hello", &source, &no_file).unwrap();
+    let seed = cell_seed(&cell.key, SEED);
+    let mut exchanges = Vec::new();
+    for (when, date) in [("before", "today"), ("after", "later")] {
+        let phase = format!("parity {when}");
+        let phase = cell.phases.iter().find(|known| known.name == phase);
+        let at_s = phase.map_or(0.0, |phase| phase.start_s);
+        let rows = matrix::rows(&workload, &[], drawn::proof_seed(seed, when));
+        exchanges.extend(rows.iter().map(|row| Exchange {
+            when: when.into(),
+            row: row.name.clone(),
+            unix_s: cell.started_unix_s + at_s,
+            nonce: row.nonce.clone(),
+            request: row.ask(),
+            response: answer(&row.nonce, date),
+            failures: vec![],
+        }));
+        if when == "before" {
+            for slot in kept::slots(cell.load.ledger.scheduled, seed) {
+                let nonce = String::from_utf8(nonce_digits(nonce(seed, slot)).into()).unwrap();
+                let row = workload.parity_rows()[0].with_nonce(&nonce);
+                exchanges.push(Exchange {
+                    when: "during".into(),
+                    row: row.name.clone(),
+                    unix_s: cell.started_unix_s + 2.0,
+                    request: matrix::ask(&row),
+                    response: answer(&nonce, "today"),
+                    nonce,
+                    failures: vec![],
+                });
+            }
+        }
+    }
     Transcript {
         only_kept: false,
-        exchanges: vec![exchange],
+        exchanges,
         burst: Some(Burst {
             asked: 1000,
             heads: vec![Heads {
@@ -185,6 +224,18 @@ pub fn transcript() -> Transcript {
             }],
         }),
         failures: vec![],
+    }
+}
+
+fn answer(nonce: &str, date: &str) -> Answer {
+    let fields = [("content-type", "application/json"), ("date", date)];
+    Answer {
+        status: 200,
+        headers: fields
+            .map(|(name, value)| (name.into(), value.into()))
+            .into(),
+        body: Body(format!("{{\"hello\":\"{nonce}\"}}").into_bytes()),
+        error: String::new(),
     }
 }
 
@@ -212,12 +263,17 @@ pub fn observed(adapter: &str, repetition: u32) -> (Cell, Hlog, Vec<Sample>) {
             pids: 64,
             ..Limits::default()
         },
-        started_unix_s: 1_700_000_000.0 + f64::from(repetition),
+        started_unix_s: started_unix_s(adapter, repetition),
         ..Cell::default()
     };
     for (name, start_s, end_s) in [
+        ("ready", 0.0, 0.3),
+        ("parity before", 0.3, 0.5),
         ("baseline", 0.5, 1.5),
+        ("warm-up", 1.5, 1.9),
+        ("settle", 1.9, 2.0),
         ("load", 2.0, 4.0),
+        ("parity after", 4.0, 4.0),
         ("recovery", 4.0, 5.0),
     ] {
         cell.phases.push(Phase {
@@ -236,6 +292,13 @@ pub fn observed(adapter: &str, repetition: u32) -> (Cell, Hlog, Vec<Sample>) {
     cell.load.duration_s = 2.0;
     cell.load.bytes_in = 300_000;
     cell.load.connections_opened = 32;
+    cell.load.connect_us = Connect {
+        count: 32,
+        mean: Some(100.0),
+        max: Some(200.0),
+    };
+    // Of each slot the socket took 200 ns.
+    cell.load.lag_causes.socket_full.sum_us = 400.0;
     cell.load.generator_cpu_us = Some(40_000.0);
     cell.load.longest_pause_us = 900.0;
     cell.dependencies.push(Dependency {
@@ -251,6 +314,12 @@ pub fn observed(adapter: &str, repetition: u32) -> (Cell, Hlog, Vec<Sample>) {
     cell.scenery = Some(scenery());
     cell.digests.insert("image".into(), "sha256:0".into());
     (cell, hlog(adapter, repetition, 2000), samples())
+}
+
+/// One cell after the other, in the plan's order.
+fn started_unix_s(adapter: &str, repetition: u32) -> f64 {
+    let second = if adapter == "nginx" { 0.0 } else { 10.0 };
+    1_700_000_000.0 + 20.0 * f64::from(repetition) + second
 }
 
 /// A quiet virtual machine, that shows no frequencies.
@@ -304,6 +373,21 @@ pub fn mask(key: &CellKey) -> MaskSeed {
 pub fn paired(side: usize) -> (Cell, Hlog, Vec<Sample>) {
     let adapters = ["nginx", "express"];
     let (mut cell, _, mut rows) = observed(adapters[side], 1);
+    // The block after the load comes before the rest.
+    rows.retain(|row| row.mark != Mark::Tick);
+    for row in rows.iter_mut().filter(|row| row.phase == "recovery") {
+        row.t_s += 4.0;
+    }
+    for phase in cell.phases.iter_mut().filter(|phase| phase.start_s >= 4.0) {
+        phase.start_s += 4.0;
+        phase.end_s += 4.0;
+    }
+    let background = Phase {
+        name: "background".into(),
+        start_s: 4.1,
+        end_s: 7.9,
+    };
+    cell.phases.insert(cell.phases.len() - 2, background);
     cell.key.rate_rps = Some(2000);
     cell.load.offered_rps = Some(2000.0);
     cell.key.pair = Some(1);
@@ -328,6 +412,7 @@ pub fn paired(side: usize) -> (Cell, Hlog, Vec<Sample>) {
         ..Ledger::default()
     };
     cell.load.duration_s = slots as f64 / 2000.0;
+    cell.load.lag_causes.socket_full.sum_us = 0.2 * slots as f64;
 
     let reading = |t_s: f64, phase: &str, mark, cpu_us: u64| {
         let mut sample = Sample {
@@ -352,9 +437,12 @@ pub fn paired(side: usize) -> (Cell, Hlog, Vec<Sample>) {
         reading(t_s, "load", Mark::Block, start_us + 50 * due)
     });
     rows.splice(end..end, between.collect::<Vec<_>>());
-    let mut cpu_us = 300_000;
+    let mut cpu_us = start_us + 50 * slots;
     let background = Turns::background(2, mask).turns;
-    let mut edges = vec![reading(4.5, "background", Mark::Slice, cpu_us)];
+    let mut edges = vec![
+        reading(4.1, "background", Mark::Start, cpu_us),
+        reading(4.5, "background", Mark::Slice, cpu_us),
+    ];
     for turn in background {
         let foreign_us = 10 * side as u64;
         cpu_us += if turn.side == side {
@@ -365,22 +453,25 @@ pub fn paired(side: usize) -> (Cell, Hlog, Vec<Sample>) {
         let t_s = 4.5 + turn.slice.gap_end_ns() as f64 / 1e9;
         edges.push(reading(t_s, "background", Mark::Slice, cpu_us));
     }
-    rows.extend(edges);
+    edges.push(reading(7.9, "background", Mark::End, cpu_us));
+    let rest = rows.iter().position(|row| row.phase == "recovery").unwrap();
+    rows.splice(rest..rest, edges);
     (cell, hlog(adapters[side], 1, slots), rows)
 }
 
 fn hlog(adapter: &str, repetition: u32, slots: u64) -> Hlog {
     let slower = if adapter == "nginx" { 1 } else { 3 };
     let mut log = Hlog::empty();
-    log.start_unix_s = 1_700_000_002.0;
+    log.start_unix_s = started_unix_s(adapter, repetition) + 2.0;
     for second in 0..2u64 {
         let mut hist = new_histogram();
         for i in 0..slots / 2 {
             let ns = 60_000 + (i * 7919 + second * 31 + u64::from(repetition)) % 90_000;
+            let (late, lag) = (300 + i, 500 + i);
             hist.record(ns * slower).unwrap();
-            log.service.record(ns * slower - 10_000).unwrap();
-            log.lag.record(1000 + i).unwrap();
-            log.generator_late.record(300 + i).unwrap();
+            log.service.record(ns * slower - lag).unwrap();
+            log.lag.record(lag).unwrap();
+            log.generator_late.record(late).unwrap();
         }
         log.response.push(Interval::pack(second as f64, 1.0, &hist));
     }
@@ -406,6 +497,7 @@ fn samples() -> Vec<Sample> {
             ("main_thread_us", cpu * 4 / 5),
             ("throttled_periods", 0),
             ("involuntary_switches", switches),
+            ("agent_cpu_us", 10_000 + cpu / 2),
             ("oom_kills", 0),
             ("rss_kib", rss * 1024),
             ("cgroup_kib", rss * 1024 + 512),

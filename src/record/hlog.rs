@@ -2,21 +2,19 @@
 
 use std::time::{Duration, SystemTime};
 
-use base64::Engine as _;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer, V2Serializer};
 
 use crate::error::{Error, Result};
+use crate::record::hlog::counts::Decoder;
+
+mod counts;
 
 /// The longest value, in nanoseconds: an hour. Longer ones are clamped and counted by the recorder.
 pub const LONGEST_NS: u64 = 3_600_000_000_000;
 /// No load is longer than this many seconds.
 const MAX_SECONDS: usize = 100_000;
-/// The most that one histogram's counts can take: 33,792 of them, 9 bytes each, and the header.
-const MAX_PAYLOAD: usize = 33_792 * 9 + HEADER;
-/// Bytes before the counts: cookie, length, offset, digits, lowest, highest, ratio.
-const HEADER: usize = 40;
 /// The clocks with one line for the whole load, in the file's order.
 const WHOLE: [&str; 3] = ["service", "lag", "generator_late"];
 
@@ -71,6 +69,28 @@ impl Interval {
         let unpacked = Deserializer::new().deserialize(&mut self.packed.as_slice());
         unpacked.expect("what was packed here unpacks")
     }
+}
+
+/// What an hlog holds, its seconds added up.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Totals {
+    /// Seconds since 1970 at the load's first slot.
+    pub start_unix_s: f64,
+    /// The response clock's lines, in order of time.
+    pub seconds: Vec<Second>,
+    /// The whole load.
+    pub clocks: Clocks,
+}
+
+/// One line of the response clock.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Second {
+    /// Seconds since the load's first slot.
+    pub start_s: f64,
+    /// Its length in seconds.
+    pub duration_s: f64,
+    /// How many responses.
+    pub count: u64,
 }
 
 /// The clocks of a whole load: what figures are computed from.
@@ -168,47 +188,85 @@ fn seconds(s: f64) -> Duration {
 /// Reads what [`write`] wrote, every second of it; anything else is exit 5 with the line's number.
 pub fn read(text: &str) -> Result<Hlog> {
     let mut log = Hlog::empty();
-    log.start_unix_s = each(text, |line| match line.tag {
-        "response" => log
-            .response
-            .push(Interval::pack(line.start_s, line.duration_s, &line.hist)),
-        "service" => log.service = line.hist,
-        "lag" => log.lag = line.hist,
-        _ => log.generator_late = line.hist,
+    log.start_unix_s = each(text, |line| {
+        let whole = match line.tag {
+            "response" => {
+                let mut second = new_histogram();
+                record(&mut second, line.counts);
+                let packed = Interval::pack(line.start_s, line.duration_s, &second);
+                return log.response.push(packed);
+            }
+            "service" => &mut log.service,
+            "lag" => &mut log.lag,
+            _ => &mut log.generator_late,
+        };
+        record(whole, line.counts);
     })?;
     Ok(log)
 }
 
-/// Reads the clocks of the whole load, in memory that does not grow with its length.
-pub fn read_clocks(text: &str) -> Result<Clocks> {
-    read_with(text, |_, _, _| {})
+/// Reads the clocks of the whole load, in memory that hardly grows with its length.
+pub fn read_totals(text: &str) -> Result<Totals> {
+    totals(text, |_| {})
 }
 
-/// The same, and hands out every interval of the response clock: its start and its length in seconds.
+/// Reads the clocks of the whole load, and hands out every interval of the response clock: its start and
+/// its length in seconds.
 pub fn read_with(text: &str, mut take: impl FnMut(f64, f64, &Histogram<u64>)) -> Result<Clocks> {
-    let mut clocks = Hlog::empty().clocks();
-    each(text, |line| match line.tag {
-        "response" => {
-            merge(&mut clocks.response, &line.hist);
-            take(line.start_s, line.duration_s, &line.hist);
-        }
-        "service" => clocks.service = line.hist,
-        "lag" => clocks.lag = line.hist,
-        _ => clocks.generator_late = line.hist,
+    let mut second = new_histogram();
+    let totals = totals(text, |line| {
+        second.reset();
+        record(&mut second, line.counts);
+        take(line.start_s, line.duration_s, &second);
     })?;
-    Ok(clocks)
+    Ok(totals.clocks)
+}
+
+/// Adds up all lines, and hands out those of the response clock.
+fn totals(text: &str, mut take: impl FnMut(&Line)) -> Result<Totals> {
+    let mut clocks = Hlog::empty().clocks();
+    let mut seconds = Vec::new();
+    let start_unix_s = each(text, |line| {
+        let clock = match line.tag {
+            "response" => {
+                take(&line);
+                seconds.push(Second {
+                    start_s: line.start_s,
+                    duration_s: line.duration_s,
+                    count: line.counts.iter().map(|(_, count)| count).sum(),
+                });
+                &mut clocks.response
+            }
+            "service" => &mut clocks.service,
+            "lag" => &mut clocks.lag,
+            _ => &mut clocks.generator_late,
+        };
+        record(clock, line.counts);
+    })?;
+    Ok(Totals {
+        start_unix_s,
+        seconds,
+        clocks,
+    })
+}
+
+fn record(histogram: &mut Histogram<u64>, counts: &[(u64, u64)]) {
+    for (value, count) in counts {
+        histogram.saturating_record_n(*value, *count);
+    }
 }
 
 struct Line<'a> {
     tag: &'a str,
     start_s: f64,
     duration_s: f64,
-    hist: Histogram<u64>,
+    /// Values and how often each was recorded, in ascending order.
+    counts: &'a [(u64, u64)],
 }
 
 /// Calls `use_it` for every interval in order, and returns the start of the log. Strict about form,
 /// so that one content has one text and nothing hides beside it.
-fn each<'a>(text: &'a str, mut use_it: impl FnMut(Line<'a>)) -> Result<f64> {
+fn each(text: &str, mut use_it: impl FnMut(Line)) -> Result<f64> {
     let bad = |number: usize, what: &str| Error::unverified(format!("line {number}: {what}"));
     let Some(text) = text.strip_suffix('\n') else {
         return Err(bad(text.lines().count().max(1), "cut short"));
@@ -232,23 +290,28 @@ fn each<'a>(text: &'a str, mut use_it: impl FnMut(Line<'a>)) -> Result<f64> {
         start_unix_s = time;
     }
     let (mut whole, mut end_s) = (WHOLE.iter(), 0.0);
+    let mut decoder = Decoder::default();
     for (line, number) in lines {
         if number > MAX_SECONDS {
             return Err(bad(number, "more intervals than a load can have"));
         }
-        let interval = interval(line).map_err(|what| bad(number, what))?;
+        let interval = interval(line, &mut decoder).map_err(|what| bad(number, what))?;
         if interval.tag != "response" {
             if whole.next() != Some(&interval.tag) {
                 return Err(bad(number, "this tag is not expected here"));
+            }
+            if (interval.start_s, interval.duration_s) != (0.0, end_s) {
+                return Err(bad(number, "not over the whole load"));
             }
         } else if whole.len() < WHOLE.len() || interval.start_s < end_s {
             return Err(bad(
                 number,
                 "response intervals come first, in order of time",
             ));
+        } else if interval.start_s.fract() != 0.0 || interval.duration_s != 1.0 {
+            return Err(bad(number, "not one second of the load"));
         } else {
-            // Both were rounded to milliseconds.
-            end_s = interval.start_s + interval.duration_s - 0.0015;
+            end_s = interval.start_s + 1.0;
         }
         use_it(interval);
     }
@@ -266,7 +329,7 @@ fn time(field: &str) -> Option<f64> {
     is_time.then_some(value)
 }
 
-fn interval(line: &str) -> Result<Line<'_>, &'static str> {
+fn interval<'a>(line: &'a str, decoder: &'a mut Decoder) -> Result<Line<'a>, &'static str> {
     let mut fields = line.strip_prefix("Tag=").ok_or("expected Tag=")?.split(',');
     let mut field = || {
         fields
@@ -277,8 +340,13 @@ fn interval(line: &str) -> Result<Line<'_>, &'static str> {
     let start_s = time(field()?).ok_or("not a start in seconds")?;
     let duration_s = time(field()?).ok_or("not a duration in seconds")?;
     let max = field()?;
-    let hist = histogram(field()?).ok_or("not a histogram of nanoseconds, 3 digits, up to 1 h")?;
-    if format!("{:.3}", hist.max() as f64) != max {
+    let counts = decoder
+        .decode(field()?)
+        .ok_or("not a histogram of nanoseconds, 3 digits, up to 1 h")?;
+    let highest = counts
+        .last()
+        .map_or(0, |(value, _)| counts::highest(*value));
+    if format!("{highest}.000") != max {
         return Err("the maximum is not the histogram's");
     }
     if fields.next().is_some() {
@@ -288,49 +356,8 @@ fn interval(line: &str) -> Result<Line<'_>, &'static str> {
         tag,
         start_s,
         duration_s,
-        hist,
+        counts,
     })
-}
-
-/// Inflates a whole zlib stream in bounded memory. (hdrhistogram inflates too, but allocates whatever
-/// length a log claims before it reads a byte of it.)
-fn inflate(body: &[u8]) -> Option<Vec<u8>> {
-    let mut payload = Vec::with_capacity(MAX_PAYLOAD);
-    let mut stream = flate2::Decompress::new(true);
-    let status = stream.decompress_vec(body, &mut payload, flate2::FlushDecompress::Finish);
-    let whole =
-        matches!(status, Ok(flate2::Status::StreamEnd)) && stream.total_in() == body.len() as u64;
-    whole.then_some(payload)
-}
-
-/// A histogram from its base64, checked before the library sees it.
-fn histogram(encoded: &str) -> Option<Histogram<u64>> {
-    if encoded.len() > MAX_PAYLOAD * 2 {
-        return None;
-    }
-    let bytes = base64::engine::general_purpose::STANDARD
-        .decode(encoded)
-        .ok()?;
-    let (cookie, rest) = bytes.split_first_chunk::<4>()?;
-    let (length, body) = rest.split_first_chunk::<4>()?;
-    let length = usize::try_from(u32::from_be_bytes(*length)).ok()?;
-    if *cookie != [0x1c, 0x84, 0x93, 0x14] || length != body.len() {
-        return None;
-    }
-    let payload = inflate(body)?;
-    let counts = payload.get(HEADER..)?;
-    let mut header = vec![0x1c, 0x84, 0x93, 0x13];
-    header.extend(u32::try_from(counts.len()).ok()?.to_be_bytes());
-    header.extend([0, 0, 0, 0, 0, 0, 0, 3]);
-    header.extend(1u64.to_be_bytes());
-    header.extend(LONGEST_NS.to_be_bytes());
-    header.extend(1f64.to_be_bytes());
-    // Nine such bytes are the number whose negation overflows inside the library.
-    let overflows = counts.windows(9).any(|nine| nine == [0xff; 9]);
-    if !payload.starts_with(&header) || overflows {
-        return None;
-    }
-    Deserializer::new().deserialize(&mut &payload[..]).ok()
 }
 
 #[cfg(test)]
@@ -367,7 +394,15 @@ mod tests {
         assert_eq!(back.response, log.response);
         assert_eq!(back.start_unix_s, log.start_unix_s);
         assert_eq!(back.clocks(), log.clocks());
-        assert_eq!(read_clocks(&text).unwrap(), log.clocks());
+        let totals = read_totals(&text).unwrap();
+        assert_eq!(totals.clocks, log.clocks());
+        assert_eq!(totals.start_unix_s, log.start_unix_s);
+        let seconds: Vec<_> = totals
+            .seconds
+            .iter()
+            .map(|s| (s.start_s, s.count))
+            .collect();
+        assert_eq!(seconds, [(0.0, 50), (1.0, 50), (2.0, 50)]);
         assert_eq!(write(&back), text);
         assert!(
             read(&write(&Hlog::empty())).is_ok(),
@@ -415,59 +450,14 @@ mod tests {
     fn hostile_text_neither_panics_nor_takes_memory() {
         let text = write(&sample());
         for at in 0..text.len() {
-            assert!(read_clocks(&text[..at]).is_err(), "cut at {at}");
+            assert!(read_totals(&text[..at]).is_err(), "cut at {at}");
         }
         let start = text.find("HISTF").unwrap();
         for at in start..start + 200 {
             let mut bytes = text.clone().into_bytes();
             bytes[at] = if bytes[at] == b'A' { b'B' } else { b'A' };
             // zlib's checksum catches nearly all; what is left is still a histogram.
-            let _ = read_clocks(std::str::from_utf8(&bytes).unwrap());
+            let _ = read_totals(std::str::from_utf8(&bytes).unwrap());
         }
-    }
-
-    #[test]
-    fn lengths_and_numbers_that_lie_are_refused_before_the_library_sees_them() {
-        let line = |payload: &[u8]| {
-            // A stored block: the shortest way to say anything in zlib's form.
-            let length = u16::try_from(payload.len()).unwrap();
-            let mut zlib = vec![0x78, 0x01, 1];
-            zlib.extend(length.to_le_bytes());
-            zlib.extend((!length).to_le_bytes());
-            zlib.extend(payload);
-            let (mut a, mut b) = (1u32, 0u32);
-            for byte in payload {
-                a = (a + u32::from(*byte)) % 65_521;
-                b = (b + a) % 65_521;
-            }
-            zlib.extend((b << 16 | a).to_be_bytes());
-            let mut bytes = vec![0x1c, 0x84, 0x93, 0x14];
-            bytes.extend(u32::try_from(zlib.len()).unwrap().to_be_bytes());
-            bytes.extend(zlib);
-            base64::engine::general_purpose::STANDARD.encode(bytes)
-        };
-        let header = |length: u32, digits: u32, highest: u64| {
-            let mut payload = vec![0x1c, 0x84, 0x93, 0x13];
-            payload.extend(length.to_be_bytes());
-            payload.extend([0; 4]);
-            payload.extend(digits.to_be_bytes());
-            payload.extend(1u64.to_be_bytes());
-            payload.extend(highest.to_be_bytes());
-            payload.extend(1f64.to_be_bytes());
-            payload
-        };
-        let with = |mut payload: Vec<u8>, counts: &[u8]| {
-            payload.extend(counts);
-            line(&payload)
-        };
-        assert!(
-            histogram(&with(header(1, 3, LONGEST_NS), &[2])).is_some(),
-            "an honest one"
-        );
-        assert!(histogram(&with(header(u32::MAX, 3, LONGEST_NS), &[2])).is_none());
-        assert!(histogram(&with(header(1, 5, LONGEST_NS), &[2])).is_none());
-        assert!(histogram(&with(header(1, 3, u64::MAX), &[2])).is_none());
-        assert!(histogram(&with(header(9, 3, LONGEST_NS), &[0xff; 9])).is_none());
-        assert!(histogram(&with(header(1, 3, LONGEST_NS), &[0x80])).is_none());
     }
 }

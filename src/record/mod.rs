@@ -5,6 +5,7 @@
 //! and [`verify`] recomputes everything that [`derive`] and `stats` computed.
 
 pub mod archive;
+pub mod bounds;
 pub(crate) mod compare;
 pub mod derive;
 pub mod details;

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use serde_yaml::Value;
 
 use crate::error::{Error, Result};
-use crate::record::compare;
 use crate::record::derive::Given;
 use crate::record::schema::{Cell, CellKey, Group};
 use crate::record::source::Source;
+use crate::record::{bounds, compare};
 use crate::stats::duel::{DuelRules, Pairing};
 use crate::stats::groups::{self, Run};
 use crate::stats::judge::Healthy;
@@ -52,7 +52,7 @@ pub struct Planned {
 impl Planned {
     /// From an archive's `plan.yaml`.
     pub fn of(source: &Source) -> Result<Self> {
-        let text = source.text("plan.yaml");
+        let text = bounds::yaml(source, "plan.yaml");
         text.and_then(|text| Self::read(&text))
             .map_err(|e| e.at("plan.yaml"))
     }
@@ -63,6 +63,9 @@ impl Planned {
         let yaml: Value = serde_yaml::from_str(text).map_err(|e| bad(format!("not YAML: {e}")))?;
         let plan = serde_json::to_value(&yaml)
             .map_err(|e| bad(format!("holds what JSON has no form for: {e}")))?;
+        if points(&yaml).is_none_or(|points| points > bounds::CELLS) {
+            return Err(bad(format!("more than {} cells", bounds::CELLS)));
+        }
         let healthy = yaml.get("healthy").cloned().unwrap_or_default();
         let healthy = serde_yaml::from_value(healthy)
             .map_err(|e| bad(format!("healthy: expected coverage and p99_ms: {e}")))?;
@@ -255,6 +258,28 @@ fn duel(plan: &Value) -> Result<DuelRules> {
     })
 }
 
+/// How many figures a plan asks for at the very most, before it is repeated.
+fn points(plan: &Value) -> Option<u64> {
+    let lists = [
+        "adapters",
+        "workloads",
+        "rates_rps",
+        "connections",
+        "metrics",
+    ];
+    let lists = lists.map(|key| plan.get(key));
+    let capacity = plan
+        .get("capacity")
+        .and_then(|capacity| capacity.get("connections"));
+    let lengths = lists.into_iter().chain([capacity]).map(|list| {
+        let length = list.and_then(Value::as_sequence).map_or(1, Vec::len);
+        length.max(1) as u64
+    });
+    lengths
+        .into_iter()
+        .try_fold(1u64, |product, length| product.checked_mul(length))
+}
+
 /// The numbers of a list.
 fn counts(list: Option<&Value>) -> Vec<u64> {
     let list = list.and_then(Value::as_sequence);
@@ -298,7 +323,7 @@ fn load_ns(plan: &Value, part: &str) -> Option<u64> {
 }
 
 /// Whether the adapter says that one thread serves.
-fn main_thread(source: &Source, adapter: &str) -> Result<bool> {
+pub fn main_thread(source: &Source, adapter: &str) -> Result<bool> {
     let path = format!("sources/adapters/{adapter}/adapter.yaml");
     let adapter = yaml(source, &path)?;
     Ok(adapter
@@ -331,7 +356,7 @@ fn tolerance(source: &Source, workload: &str) -> Result<f64> {
 }
 
 fn yaml(source: &Source, path: &str) -> Result<Value> {
-    let text = source.text(path).map_err(|e| e.at(path))?;
+    let text = bounds::yaml(source, path).map_err(|e| e.at(path))?;
     serde_yaml::from_str(&text).map_err(|e| Error::unverified(format!("{path}: not YAML: {e}")))
 }
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest as _, Sha256};
 
 use crate::error::{Error, Result};
-use crate::record::{sums, tarball};
+use crate::record::{bounds, sums, tarball};
 
 /// The most files that an archive may hold: 5,000 cells of 5 files, many times over.
 pub const MAX_FILES: usize = 200_000;
@@ -20,8 +20,6 @@ const MAX_FILE: u64 = 256 << 20;
 const MAX_TOTAL: u64 = 8 << 30;
 /// The deepest that folders may be nested.
 const MAX_DEPTH: usize = 32;
-/// The most that a file may hold that is read as a whole.
-const MAX_WHOLE: u64 = 64 << 20;
 
 /// An archive's files, by path.
 #[derive(Debug)]
@@ -122,11 +120,8 @@ impl Source {
 
     /// A whole file; exit 5 where it is missing or too large to be what it should be.
     pub fn read(&self, path: &str) -> Result<Vec<u8>> {
-        if self
-            .files
-            .get(path)
-            .is_some_and(|(_, size)| *size > MAX_WHOLE)
-        {
+        let most = bounds::most_bytes(path);
+        if self.files.get(path).is_some_and(|(_, size)| *size > most) {
             return Err(Error::unverified("larger than such a file can be"));
         }
         let mut bytes = Vec::new();

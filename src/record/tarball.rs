@@ -88,6 +88,11 @@ pub fn write(source: &Source, out: &mut impl Write) -> Result<()> {
 pub fn index(file: &File) -> Result<BTreeMap<String, (u64, u64)>> {
     let bad = |at: u64, what: &str| Error::unverified(format!("byte {at}: {what}"));
     let length = file.metadata().map_err(|e| bad(0, &e.to_string()))?.len();
+    if let Some(form) = compressed(file) {
+        return Err(Error::unverified(format!(
+            "compressed ({form}), where an archive's tar is plain: decompress it first"
+        )));
+    }
     let mut files = BTreeMap::<String, (u64, u64)>::new();
     let mut at = 0;
     loop {
@@ -126,6 +131,21 @@ pub fn index(file: &File) -> Result<BTreeMap<String, (u64, u64)>> {
     }
     zeros(file, at, length - at).ok_or_else(|| bad(at, "something follows the end"))?;
     Ok(files)
+}
+
+/// What a file's first bytes say that it is compressed with.
+fn compressed(file: &File) -> Option<&'static str> {
+    let mut first = [0; 4];
+    read(file, &mut first, 0)?;
+    let forms: [(&[u8], _); 5] = [
+        (&[0x1f, 0x8b], "gzip"),
+        (&[0x28, 0xb5, 0x2f, 0xfd], "zstd"),
+        (&[0xfd, b'7', b'z', b'X'], "xz"),
+        (b"BZh", "bzip2"),
+        (b"PK\x03\x04", "zip"),
+    ];
+    let form = forms.iter().find(|(magic, _)| first.starts_with(magic));
+    form.map(|(_, name)| *name)
 }
 
 /// Path and size of a header, if writing these two gives the same header.

@@ -9,14 +9,24 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::{Error, Exit, Result};
-use crate::parity::{Transcript, archived};
+use crate::parity::{Transcript, drawn};
+use crate::plan::cell_seed;
+use crate::plan::spec::Arrivals;
 use crate::record::archive::{self, CELL_FILES};
 use crate::record::planned::{self, Planned};
-use crate::record::schema::{Cell, SCHEMA, Summary};
+use crate::record::schema::{Cell, Hole, SCHEMA, Summary};
 use crate::record::source::Source;
 use crate::record::{compare, derive, hlog, samples, sums};
 use crate::report;
 use crate::stats::groups::{self, Run};
+
+mod clocks;
+mod design;
+mod sources;
+mod times;
+
+use design::{Design, is_alone};
+use sources::Sources;
 
 /// The most findings that are listed: the first ones say what is wrong.
 const MOST: usize = 200;
@@ -63,6 +73,8 @@ pub struct Report {
     pub cells: usize,
     /// What does not hold.
     pub findings: Vec<Finding>,
+    /// What this version could not judge, because another one wrote the archive.
+    pub unchecked: Vec<String>,
     /// `None` for exit 0, [`Exit::Unverified`] or, for a smoke-length archive, [`Exit::Incomplete`].
     #[serde(skip)]
     pub exit: Option<Exit>,
@@ -93,6 +105,7 @@ pub fn verify(path: &Path, options: &Options) -> Report {
         archive: path.display().to_string(),
         cells: check.cells,
         findings: check.findings,
+        unchecked: check.unchecked,
         exit,
     }
 }
@@ -103,6 +116,7 @@ struct Check {
     cells: usize,
     /// Whether this very version wrote it, so that its sentences and renderings are known to the letter.
     same_version: bool,
+    unchecked: Vec<String>,
     findings: Vec<Finding>,
 }
 
@@ -127,7 +141,7 @@ impl Check {
         self.cells = source.cells().len();
         self.id = source.id();
         let Some(id) = self.id.clone() else {
-            self.find(sums::FILE, &unfinished(&source));
+            self.unfinished(&source);
             return Ok(None);
         };
         if let Some(expected) = options.id.as_ref().filter(|expected| **expected != id) {
@@ -145,10 +159,59 @@ impl Check {
             self.find("summary.json", &other);
             return Ok(None);
         }
-        let version = found.pointer("/generator/version").and_then(Value::as_str);
-        self.same_version = version == Some(env!("CARGO_PKG_VERSION"));
-        let cells = self.cells(&source);
-        Ok(self.summary(&source, &found, cells))
+        self.written_by(&found);
+        let design = self.design(&source);
+        let cells = self.cells(&source, design.as_ref());
+        Ok(self.summary(&source, found, cells, design.as_ref()))
+    }
+
+    /// Whether this very version wrote a document that says its generator.
+    fn written_by(&mut self, document: &Value) {
+        let version = document
+            .pointer("/generator/version")
+            .and_then(Value::as_str);
+        let own = env!("CARGO_PKG_VERSION");
+        self.same_version = version == Some(own);
+        if !self.same_version {
+            self.unchecked.push(format!(
+                "plan, parity, wording and renderings: version {} wrote them, and this is {own}",
+                version.unwrap_or("unknown")
+            ));
+        }
+    }
+
+    /// What the plan comes to, where this version can know.
+    fn design(&mut self, source: &Source) -> Option<Design> {
+        if !self.same_version {
+            return None;
+        }
+        self.expect("", Design::of(source))
+    }
+
+    /// What is whole of a run that broke off, and whether it holds.
+    fn unfinished(&mut self, source: &Source) {
+        if !source.has("plan.yaml") {
+            return self.find(sums::FILE, "missing: this is not an archive");
+        }
+        let environment = source.read("environment.json");
+        if let Ok(environment) = environment.and_then(|bytes| compare::parse(&bytes)) {
+            self.written_by(&environment);
+        }
+        let design = self.design(source);
+        let whole = self.cells(source, design.as_ref()).unwrap_or_default();
+        let last = whole.last().map_or("none", |(folder, _)| folder);
+        let (all, hold) = (source.cells().len(), whole.len());
+        let broken = match self.findings.len() {
+            0 => "they hold".to_owned(),
+            _ => format!("{hold} of them can be recomputed"),
+        };
+        self.find(
+            sums::FILE,
+            &format!(
+                "missing: the run broke off after {all} whole cells, the last {last}; {broken}; \
+                 `shootout run --resume DIR` goes on"
+            ),
+        );
     }
 
     /// Nothing altered, nothing missing, nothing unlisted.
@@ -196,82 +259,152 @@ impl Check {
         self.expect(path, value)
     }
 
-    fn cells(&mut self, source: &Source) -> Option<Vec<Cell>> {
+    /// Every cell as its evidence says it is, with its folder's name.
+    fn cells<'a>(
+        &mut self,
+        source: &'a Source,
+        design: Option<&Design>,
+    ) -> Option<Vec<(&'a str, Cell)>> {
         let planned = Planned::of(source);
         let planned = self.expect("plan.yaml", planned)?;
         let digests = archive::digests(source);
         let digests = self.expect("", digests)?;
+        let environment = self.document(source, "environment.json");
+        let arch = environment
+            .as_ref()
+            .and_then(|environment| environment.pointer("/host/arch")?.as_str());
+        let mut sources = Sources::of(source);
         let (mut cells, mut keys) = (Vec::new(), BTreeSet::new());
         for name in source.cells() {
-            let path = |file: &str| format!("cells/{name}/{file}");
-            let Some(found) = self.document(source, &path("cell.json")) else {
+            let path = format!("cells/{name}/cell.json");
+            let Some(found) = self.document(source, &path) else {
                 continue;
             };
-            self.parity(source, name, &found);
-            let expected = match other_schema(&found) {
+            let evidence = match other_schema(&found) {
                 Some(other) => Err(Error::unverified(other)),
-                None => expected(source, name, &planned, &found),
+                None => Evidence::read(source, name, &found),
             };
-            let Some(mut cell) = self.expect(&path("cell.json"), expected) else {
+            let Some(evidence) = self.expect(&path, evidence) else {
+                continue;
+            };
+            let expected = evidence.expected(&mut sources, &planned);
+            let Some(mut cell) = self.expect(&path, expected) else {
                 continue;
             };
             cell.digests.extend(digests.clone());
             if !cell.load.ledger.balances() {
-                self.find(
-                    &path("cell.json"),
-                    "ledger: its outcomes do not add up to scheduled",
-                );
+                self.find(&path, "ledger: its outcomes do not add up to scheduled");
             }
             let number = name
                 .split('-')
                 .next()
                 .and_then(|number| number.parse().ok());
             if number.is_none_or(|number| archive::cell_name(number, &cell.key) != name) {
-                self.find(
-                    &path("cell.json"),
-                    "is of another cell than its folder's name says",
-                );
+                self.find(&path, "is of another cell than its folder's name says");
             }
             if !keys.insert(cell.key.clone()) {
-                self.find(&path("cell.json"), "is in the archive twice");
+                self.find(&path, "is in the archive twice");
             }
-            self.compare(&path("cell.json"), &cell, &found);
+            if arch.is_some_and(|arch| arch != cell.arch) {
+                self.find(&path, "arch: not the one of environment.json");
+            }
+            self.compare(&path, &cell, &found);
+            self.contradictions(name, &cell, &evidence, design);
+            self.parity(name, &cell, &evidence, &mut sources, design);
             cells.push((name, cell));
         }
         for Finding { file, what } in turns::findings(source, &planned, &cells) {
             self.find(&file, &what);
         }
-        Some(cells.into_iter().map(|(_, cell)| cell).collect())
+        Some(cells)
+    }
+
+    /// What in a cell can't be of one measurement, or of this plan's.
+    fn contradictions(
+        &mut self,
+        name: &str,
+        cell: &Cell,
+        evidence: &Evidence,
+        design: Option<&Design>,
+    ) {
+        let Evidence {
+            rows,
+            totals,
+            transcript,
+            ..
+        } = evidence;
+        let poisson = design.is_some_and(|design| design.plan.arrivals == Arrivals::Poisson);
+        let mut find = |file: &str, what: String| self.find(&format!("cells/{name}/{file}"), &what);
+        clocks::check(cell, rows, totals, poisson, &mut find);
+        times::check(cell, rows, totals, transcript, &mut find);
+        let conditions = design.map(|design| design.conditions(cell));
+        conditions
+            .into_iter()
+            .flatten()
+            .for_each(|what| find("cell.json", what));
     }
 
     /// Judges a cell's proofs again. Only this very version is known to read workloads as the run did.
-    fn parity(&mut self, source: &Source, name: &str, cell: &Value) {
+    fn parity(
+        &mut self,
+        name: &str,
+        cell: &Cell,
+        evidence: &Evidence,
+        sources: &mut Sources,
+        design: Option<&Design>,
+    ) {
+        if !self.same_version {
+            return;
+        }
         let path = format!("cells/{name}/parity.json");
-        let Some(found) = self.document(source, &path).filter(|_| self.same_version) else {
-            return;
+        let dev_routes = match sources.adapter(&cell.key.adapter) {
+            Ok(adapter) => adapter.dev_routes.clone(),
+            Err(error) => return self.find(&path, &error.what),
         };
-        let key = |key: &str| cell.get(key).and_then(Value::as_str).unwrap_or_default();
-        let judged = archived::judged(source, name, key("adapter"), key("workload"));
-        let Some(judged) = self.expect(&path, judged) else {
-            return;
+        let workload = match sources.workload(&cell.key.workload) {
+            Ok(workload) => workload,
+            Err(error) => return self.find(&path, &error.what),
         };
+        let found = &evidence.transcript;
+        let mut judged = found.clone();
+        judged.judge(workload, &dev_routes);
         if let Some(failure) = judged.first_failure() {
             self.find(&path, &failure);
         }
-        self.compare(&path, &judged, &found);
+        if judged != *found {
+            self.find(&path, "failures: not those that its exchanges show");
+        }
+        if let Some(design) = design.filter(|_| is_alone(&cell.key)) {
+            let seed = cell_seed(&cell.key, design.plan.seed);
+            let ledger = &cell.load.ledger;
+            if let Some(what) = drawn::differs(found, workload, &dev_routes, seed, ledger) {
+                self.find(&path, &what);
+            }
+        }
     }
 
     /// Recomputes the summary, and its renderings where this program can know them.
     fn summary(
         &mut self,
         source: &Source,
-        found: &Value,
-        cells: Option<Vec<Cell>>,
+        mut found: Value,
+        cells: Option<Vec<(&str, Cell)>>,
+        design: Option<&Design>,
     ) -> Option<Summary> {
+        // One cell after the other: all of them as JSON take ten times as much memory as they do.
+        let listed = found.get_mut("cells").map_or(Value::Null, Value::take);
+        if let Some(list) = found.get_mut("cells") {
+            *list = Value::Array(vec![]);
+        }
         let read = serde_json::from_value::<Summary>(found.clone())
             .map_err(|e| Error::unverified(format!("not a summary of schema {SCHEMA}: {e}")));
-        let read = self.expect("summary.json", read)?;
+        let mut read = self.expect("summary.json", read)?;
         let cells = cells?;
+        read.cells = self.listed(&cells, listed)?;
+        if let Some(design) = design {
+            self.against_plan(design, &cells, &read.holes);
+        }
+        let cells: Vec<Cell> = cells.into_iter().map(|(_, cell)| cell).collect();
         let run = planned::run(source, &cells);
         let run = self.expect("", run)?;
         // Reasons that plan and cells show must be there; others are the run's own.
@@ -290,9 +423,10 @@ impl Check {
             ..run
         };
         let mut expected = groups::summary(run, cells);
+        expected.cells.clear();
         // An older one stays what it is; a newer one was refused.
         expected.schema = read.schema;
-        self.compare("summary.json", &expected, found);
+        self.compare("summary.json", &expected, &found);
         if self.same_version {
             for (path, text) in [
                 ("summary.csv", report::csv::render(&read)),
@@ -306,17 +440,49 @@ impl Check {
         Some(read)
     }
 
+    /// The cells as the summary lists them, each compared with the archive's own.
+    fn listed(&mut self, cells: &[(&str, Cell)], listed: Value) -> Option<Vec<Cell>> {
+        let Value::Array(listed) = listed else {
+            self.find("summary.json", "cells: expected a list");
+            return None;
+        };
+        if listed.len() != cells.len() {
+            let (expected, found) = (cells.len(), listed.len());
+            let what = format!("cells: expected a list of {expected}, found a list of {found}");
+            self.find("summary.json", &what);
+            return None;
+        }
+        let mut read = Vec::with_capacity(listed.len());
+        for (index, ((_, cell), found)) in cells.iter().zip(listed).enumerate() {
+            let known = self.findings.len();
+            self.compare("summary.json", cell, &found);
+            for finding in self.findings.iter_mut().skip(known) {
+                finding.what = format!("cells[{index}].{}", finding.what);
+            }
+            let cell = serde_json::from_value(found)
+                .map_err(|e| Error::unverified(format!("cells[{index}]: not a cell: {e}")));
+            read.push(self.expect("summary.json", cell)?);
+        }
+        Some(read)
+    }
+
+    fn against_plan(&mut self, design: &Design, cells: &[(&str, Cell)], holes: &[Hole]) {
+        design.check(cells, holes, &mut |file, what| self.find(file, what));
+    }
+
     fn compare(&mut self, file: &str, expected: &impl Serialize, found: &Value) {
         let mut expected = match serde_json::to_value(expected) {
             Ok(expected) => expected,
             Err(error) => return self.find(file, &error.to_string()),
         };
-        let mut found = found.clone();
-        if !self.same_version {
+        let silenced = (!self.same_version).then(|| {
+            let mut found = found.clone();
             without_prose(&mut expected);
             without_prose(&mut found);
-        }
-        compare::compare(&expected, &found, &mut |what| self.find(file, &what));
+            found
+        });
+        let found = silenced.as_ref().unwrap_or(found);
+        compare::compare(&expected, found, &mut |what| self.find(file, &what));
     }
 }
 
@@ -353,28 +519,52 @@ fn without_prose(document: &mut Value) {
     }
 }
 
-/// What a cell's file should say, computed again from its evidence.
-fn expected(source: &Source, name: &str, planned: &Planned, found: &Value) -> Result<Cell> {
-    let mut cell: Cell = serde_json::from_value(found.clone())
-        .map_err(|e| Error::unverified(format!("not a cell of schema {SCHEMA}: {e}")))?;
-    let text = |file: &'static str| {
-        let text = source.text(&format!("cells/{name}/{file}"));
-        text.map_err(|e| e.at(file))
-    };
-    let clocks = hlog::read_clocks(&text("latency.hlog")?).map_err(|e| e.at("latency.hlog"))?;
-    let csv = text("samples.csv")?;
-    let rows = samples::read(&csv).map_err(|e| e.at("samples.csv"))?;
-    if samples::write(&rows) != csv {
-        return Err(Error::unverified(
-            "samples.csv: not written as an archive writes it",
-        ));
+/// A cell as it stands in the archive, and what its figures are computed from.
+struct Evidence {
+    cell: Cell,
+    totals: hlog::Totals,
+    rows: Vec<samples::Sample>,
+    transcript: Transcript,
+}
+
+impl Evidence {
+    fn read(source: &Source, name: &str, found: &Value) -> Result<Self> {
+        let cell: Cell = serde_json::from_value(found.clone())
+            .map_err(|e| Error::unverified(format!("not a cell of schema {SCHEMA}: {e}")))?;
+        let text = |file: &'static str| {
+            let text = source.text(&format!("cells/{name}/{file}"));
+            text.map_err(|e| e.at(file))
+        };
+        let totals = hlog::read_totals(&text("latency.hlog")?).map_err(|e| e.at("latency.hlog"))?;
+        let csv = text("samples.csv")?;
+        let rows = samples::read(&csv).map_err(|e| e.at("samples.csv"))?;
+        if samples::write(&rows) != csv {
+            return Err(Error::unverified(
+                "samples.csv: not written as an archive writes it",
+            ));
+        }
+        let transcript = serde_json::from_str(&text("parity.json")?)
+            .map_err(|e| Error::unverified(format!("parity.json: not a transcript: {e}")))?;
+        Ok(Self {
+            cell,
+            totals,
+            rows,
+            transcript,
+        })
     }
-    let transcript: Transcript = serde_json::from_str(&text("parity.json")?)
-        .map_err(|e| Error::unverified(format!("parity.json: not a transcript: {e}")))?;
-    cell.shapes = transcript.shapes();
-    let given = planned.given(source, &cell.key)?;
-    derive::cell(&mut cell, &clocks, &rows, &given);
-    Ok(cell)
+
+    /// What the cell's file should say.
+    fn expected(&self, sources: &mut Sources, planned: &Planned) -> Result<Cell> {
+        let mut cell = self.cell.clone();
+        cell.shapes = self.transcript.shapes();
+        let given = derive::Given {
+            healthy: planned.healthy,
+            main_thread: sources.adapter(&cell.key.adapter)?.main_thread,
+            load_ns: planned.load_ns(&cell.key),
+        };
+        derive::cell(&mut cell, &self.totals.clocks, &self.rows, &given);
+        Ok(cell)
+    }
 }
 
 /// Refuses what a newer program wrote: its meaning is not known here.
@@ -386,16 +576,6 @@ fn other_schema(document: &Value) -> Option<String> {
         Some(1..) => None,
         _ => Some("says no schema: not a document of an archive".into()),
     }
-}
-
-fn unfinished(source: &Source) -> String {
-    if !source.has("plan.yaml") {
-        return "missing: this is not an archive".into();
-    }
-    let cells = source.cells().len();
-    format!(
-        "missing: the run broke off after {cells} whole cells; `shootout run --resume DIR` goes on"
-    )
 }
 
 #[cfg(test)]

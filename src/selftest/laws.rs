@@ -242,8 +242,8 @@ pub fn generator_stops(cpus: Cpus, program: &Path) -> io::Result<Judged> {
     let load: Load = serde_json::from_slice(&output.stdout)?;
     let text = std::fs::read_to_string(&log)?;
     std::fs::remove_file(&log)?;
-    let clocks = hlog::read_clocks(&text).map_err(|e| io::Error::other(e.what))?;
-    let shape = linear(&clocks.response);
+    let totals = hlog::read_totals(&text).map_err(|e| io::Error::other(e.what))?;
+    let shape = linear(&totals.clocks.response);
     let reasons = load.invalid_reasons.join("; ");
     let ok = shape.ok
         && !load.valid

@@ -4,6 +4,7 @@
 mod bootstrap;
 mod checks;
 pub mod claim;
+pub mod compare;
 pub mod duel;
 #[cfg(test)]
 mod fixture;

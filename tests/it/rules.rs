@@ -178,8 +178,11 @@ fn files(below: &[&str]) -> Vec<String> {
 /// Every source file below src/ without its comments and its tests.
 fn sources() -> Vec<(String, String)> {
     let all = files(&["src"]);
-    // Fixtures and a module's tests in a file of their own are compiled for tests only.
-    let for_tests = |path: &str| path.ends_with("/fixture.rs") || path.ends_with("/tests.rs");
+    // Fixtures and a module's tests in files of their own are compiled for tests only.
+    let for_tests = |path: &str| {
+        let ends = ["/fixture.rs", "/tests.rs"];
+        ends.iter().any(|end| path.ends_with(end)) || path.contains("/tests/")
+    };
     let rust = all
         .iter()
         .filter(|path| path.ends_with(".rs") && !for_tests(path));

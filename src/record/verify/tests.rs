@@ -1,43 +1,19 @@
 //! Every alteration is found, and named.
 
 use super::*;
-use crate::record::hlog::Interval;
-use crate::record::{fixture, tarball};
+use crate::record::fixture;
 use crate::report::json;
 use std::fs;
-use std::path::PathBuf;
 
-pub(super) fn smoke() -> Options {
-    Options {
-        allow_smoke: true,
-        id: None,
-    }
-}
+mod contradictions;
+mod forge;
+mod hostile;
+mod mutations;
+mod second;
+mod size;
 
-/// Makes the sums right again, as someone who alters an archive would.
-pub(super) fn sum_again(dir: &Path) {
-    fs::remove_file(dir.join(sums::FILE)).unwrap();
-    let source = Source::open(dir).unwrap();
-    let all = source
-        .files()
-        .map(|(path, _)| (path.to_owned(), source.sha256(path).unwrap()))
-        .collect();
-    fs::write(dir.join(sums::FILE), sums::write(&all)).unwrap();
-}
-
-pub(super) fn edit(dir: &Path, file: &str, from: &str, to: &str) {
-    let path = dir.join(file);
-    let text = fs::read_to_string(&path).unwrap();
-    assert!(text.contains(from), "{file} has no {from}");
-    fs::write(path, text.replacen(from, to, 1)).unwrap();
-}
-
-fn tar_of(dir: &Path) -> (tempfile::NamedTempFile, PathBuf) {
-    let mut file = tempfile::NamedTempFile::new().unwrap();
-    tarball::write(&Source::open(dir).unwrap(), &mut file).unwrap();
-    let path = file.path().to_owned();
-    (file, path)
-}
+use forge::{another, leaves, tar_of};
+pub(super) use forge::{edit, smoke, sum_again};
 
 #[test]
 fn a_good_archive_verifies_as_folder_and_as_tar() {
@@ -388,34 +364,6 @@ fn a_tar_cut_or_patched_anywhere_is_found() {
     }
 }
 
-/// Paths of all values in a document; an empty list or object is a value too.
-fn leaves(at: &str, value: &Value, found: &mut Vec<String>) {
-    match value {
-        Value::Object(map) if !map.is_empty() => {
-            map.iter()
-                .for_each(|(key, value)| leaves(&format!("{at}/{key}"), value, found));
-        }
-        Value::Array(list) if !list.is_empty() => {
-            list.iter()
-                .enumerate()
-                .for_each(|(i, value)| leaves(&format!("{at}/{i}"), value, found));
-        }
-        _ => found.push(at.to_owned()),
-    }
-}
-
-fn another(value: &Value) -> Value {
-    match value {
-        Value::Bool(b) => (!b).into(),
-        Value::Number(n) if n.is_u64() => (n.as_u64().unwrap() + 1).into(),
-        Value::Number(n) => (n.as_f64().unwrap() * 1.5 + 1.0).into(),
-        Value::String(text) => format!("{text}x").into(),
-        Value::Array(_) => serde_json::json!(["x"]),
-        Value::Object(_) => serde_json::json!({"x": 1}),
-        Value::Null => 7.into(),
-    }
-}
-
 /// A forger with this very program: changes one field of a cell, derives again, sums again. The fields
 /// of which nobody can tell.
 fn survivors(dir: &Path, name: &str) -> BTreeSet<String> {
@@ -430,7 +378,9 @@ fn survivors(dir: &Path, name: &str) -> BTreeSet<String> {
         let leaf = forged.pointer_mut(&path).unwrap();
         *leaf = another(leaf);
         let source = Source::open(dir).unwrap();
-        let Ok(cell) = expected(&source, name, &planned, &forged) else {
+        let cell = Evidence::read(&source, name, &forged)
+            .and_then(|evidence| evidence.expected(&mut Sources::of(&source), &planned));
+        let Ok(cell) = cell else {
             continue;
         };
         let cell = serde_json::to_value(cell).unwrap();
@@ -458,26 +408,16 @@ fn exactly_the_fields_that_the_specification_lists_are_only_observed() {
     let (alone, pair) = (fixture::archive(), fixture::duel());
     let mut survived = survivors(alone.path(), "0001-nginx-hello-1000-c32-r1");
     survived.extend(survivors(pair.path(), "0001-nginx-hello-2000-c32-r1-a"));
-    let specification = include_str!("../../../results/README.md");
-    let (_, section) = specification.split_once("## Observed only").unwrap();
-    let listed: Vec<&str> = section
-        .lines()
-        .filter_map(|line| line.strip_prefix("- `")?.strip_suffix('`'))
-        .collect();
-    let under = |field: &str, listed: &str| {
-        field
-            .strip_prefix(listed)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-    };
+    let listed = forge::listed("## Observed only");
     for field in &survived {
         assert!(
-            listed.iter().any(|listed| under(field, listed)),
+            listed.iter().any(|listed| forge::under(field, listed)),
             "{field} is not listed"
         );
     }
     for listed in listed {
         assert!(
-            survived.iter().any(|field| under(field, listed)),
+            survived.iter().any(|field| forge::under(field, &listed)),
             "{listed} does not survive"
         );
     }
@@ -575,48 +515,4 @@ fn every_value_that_is_changed_alone_is_found() {
         }
         fs::write(&path, text).unwrap();
     }
-}
-
-/// `cargo test --lib -- --ignored --nocapture forge`: how long an archive of the Forge plan's size takes.
-#[test]
-#[ignore = "seconds of writing; a measurement, not a check"]
-fn an_archive_of_192_cells_of_60_s_verifies_in_time() {
-    let dir = tempfile::tempdir().unwrap();
-    let archive = fixture::begin(dir.path());
-    for number in 2..=192 {
-        let (cell, mut log, samples) = fixture::observed("nginx", number);
-        let seconds = log.response.clone();
-        log.response = (0..60)
-            .map(|s| Interval::pack(s as f64, 1.0, &seconds[s % 2].unpack()))
-            .collect();
-        let evidence = crate::record::archive::Evidence {
-            hlog: &log,
-            samples: &samples,
-            parity: &fixture::transcript(),
-            target_log: b"",
-        };
-        archive.put_cell(number, cell, &evidence).unwrap();
-    }
-    archive
-        .finish(fixture::generator(), vec![], vec![])
-        .unwrap();
-    let (_tar, tar) = tar_of(dir.path());
-    for path in [dir.path(), &tar] {
-        let start = std::time::Instant::now();
-        let report = verify(path, &smoke());
-        eprintln!(
-            "{} cells in {:?}, {:?}",
-            report.cells,
-            start.elapsed(),
-            report.findings
-        );
-    }
-    let status = fs::read_to_string("/proc/self/status").unwrap();
-    eprintln!(
-        "{}",
-        status
-            .lines()
-            .find(|line| line.starts_with("VmHWM"))
-            .unwrap()
-    );
 }
