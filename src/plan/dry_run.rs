@@ -241,9 +241,9 @@ mod tests {
         let plan = parse(&DUEL.replace("together: 3", "together: 2\npairing: both")).unwrap();
         let text = plan.dry_run(&plan.cells(&adapters()).unwrap());
         for line in [
-            "plan fight: 30 units of 130 cells, 13 min 20 s of phases",
+            "plan fight: 30 units of 130 cells, 12 min 26 s of phases",
             "  at 1000/s  baseline 1 s, warm-up 5 s, settle 1 s, load 10 s, recovery 1 s\n",
-            "  2 sides at 1000/s  baseline 1 s, warm-up 8 s, settle 1 s, load 10 s, background 2 s, \
+            "  2 sides at 1000/s  baseline 1 s, first warm-up 0.3 s, warm-up 5 s, settle 1 s, load 10 s, background 2 s, \
              capacity 8 s, recovery 1 s\n",
             "    1  ok                 1000/s  #1  canary  node-http\n",
             "    8  ok                 1000/s  #1  pair 2  null  a node-http, b node-http\n",

@@ -381,6 +381,7 @@ mod tests {
             let of = |r#loop: &str| {
                 planned.load_ns(&CellKey {
                     r#loop: r#loop.into(),
+                    pair: Some(1),
                     ..CellKey::default()
                 })
             };
@@ -390,11 +391,7 @@ mod tests {
 
     #[test]
     fn what_a_plan_may_not_publish() {
-        let plan = |extra: &str| {
-            Planned::read(&format!(
-                "name: x\nhealthy: {{coverage: 0.99, p99_ms: 10}}\n{extra}"
-            ))
-        };
+        let plan = |extra: &str| Planned::read(&format!("name: x\n{HEALTHY}{extra}"));
         let long = "publishable: true\nrepetitions: 3\n";
         for (extra, reasons) in [
             (format!("{long}phases: {{load: 60s}}"), 0),
@@ -406,7 +403,7 @@ mod tests {
                 3,
             ),
             (
-                "kind: duel\npublishable: true\npairs: 5\nphases: {load: 1m}".into(),
+                DUEL.replace(HEALTHY, "").replace("pairs: 12", "pairs: 5"),
                 1,
             ),
         ] {
@@ -431,6 +428,8 @@ mod tests {
         }
     }
 
+    const HEALTHY: &str = "healthy: {coverage: 0.99, p99_ms: 10}\n";
+
     const DUEL: &str = "\
 kind: duel
 healthy: {coverage: 0.99, p99_ms: 10}
@@ -441,7 +440,7 @@ connections: 32
 metrics: [cpu_us_per_request, response_p50_us, capacity_rps]
 capacity: {connections: [25, 50, 100], load: 4s}
 pairs: 12
-null: 6
+'null': 6
 publishable: true
 phases: {load: 20s}
 ";

@@ -90,20 +90,20 @@ fn what_a_pair_shares_is_held_against_each_other_and_the_plan() {
             set(dir, B, "/mask/slice_ns", json!(0))
         }),
         (A, "no turns can be laid", |dir| {
-            edit(dir, "plan.yaml", "{load: 2s}", "{load: long}");
+            edit(dir, "plan.yaml", "load: 2,", "load: long,");
         }),
         (
             A,
             "7 rows between blocks in samples.csv expected, found 3",
             |dir| {
-                edit(dir, "plan.yaml", "{load: 2s}", "{load: 4s}");
+                edit(dir, "plan.yaml", "load: 2,", "load: 4,");
             },
         ),
         (
             A,
             "8 counts in completed_by_block expected, found 4",
             |dir| {
-                edit(dir, "plan.yaml", "{load: 2s}", "{load: 4s}");
+                edit(dir, "plan.yaml", "load: 2,", "load: 4,");
             },
         ),
         (
