@@ -100,8 +100,8 @@ fn run(groups: usize) -> io::Result<PathBuf> {
 }
 
 /// By group: the valid cells of its last attempt, where it has one of every side.
-fn whole_groups(cells: &[Cell]) -> BTreeMap<u32, Vec<&Cell>> {
-    let mut groups: BTreeMap<u32, BTreeMap<u32, Vec<&Cell>>> = BTreeMap::new();
+fn whole_groups<'a>(cells: &'a [Cell]) -> BTreeMap<u32, Vec<&'a Cell>> {
+    let mut groups: BTreeMap<u32, BTreeMap<u32, Vec<&'a Cell>>> = BTreeMap::new();
     for cell in cells.iter().filter(|cell| cell.load.valid) {
         if let Some(pair) = cell.key.pair {
             let attempts = groups.entry(pair).or_default();
@@ -112,12 +112,11 @@ fn whole_groups(cells: &[Cell]) -> BTreeMap<u32, Vec<&Cell>> {
         let alive = sides[0].paired.as_ref().map(|paired| paired.sides.len());
         alive == Some(sides.len())
     };
-    let last =
-        |attempts: BTreeMap<u32, Vec<&'_ Cell>>| attempts.values().rev().find(whole).cloned();
-    groups
-        .into_iter()
-        .filter_map(|(pair, attempts)| Some((pair, last(attempts)?)))
-        .collect()
+    let last = |(pair, attempts): (u32, BTreeMap<u32, Vec<&'a Cell>>)| {
+        let sides = attempts.values().rev().find(whole)?;
+        Some((pair, sides.clone()))
+    };
+    groups.into_iter().filter_map(last).collect()
 }
 
 /// Everybody but the reference, and the one that stands for the null test.
