@@ -102,7 +102,7 @@ fn counts(cell: &Cell, totals: &Totals) -> Vec<String> {
         ),
         (
             "connect_us: its mean is over its maximum",
-            load.connect_us.mean <= load.connect_us.max,
+            load.connect_us.max.is_none() || load.connect_us.mean <= load.connect_us.max,
         ),
         (
             "completed_by_block: does not add up to completed",

@@ -145,7 +145,7 @@ fn what_cannot_be_of_one_measurement_is_found() {
         }),
         ("connect_us.count", |o| o.cell.load.connections_opened = 31),
         ("connect_us: its mean", |o| {
-            o.cell.load.connect_us.mean = Some(300.0)
+            (o.cell.load.connect_us.mean, o.cell.load.connect_us.max) = (Some(2.0), Some(1.0))
         }),
         ("completed_by_block", |o| {
             o.cell.load.completed_by_block = vec![1000, 999]
