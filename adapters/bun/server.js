@@ -3,6 +3,9 @@ import { catalog } from './catalog.js';
 import { upstream } from './upstream.js';
 import { validate } from './validate.js';
 
+// Bun would name this type by itself, but not for HEAD.
+const text = { headers: { 'Content-Type': 'text/plain;charset=utf-8' } };
+
 const hello = ({ params }) => Response.json({ hello: params.nonce });
 
 Bun.serve({
@@ -10,7 +13,7 @@ Bun.serve({
   port: 8080,
   maxRequestBodySize: 64 * 1024,
   routes: {
-    '/': { GET: () => new Response('ok') }, // a string is sent as text/plain
+    '/': { GET: () => new Response('ok', text) },
     '/hello/:nonce': { GET: hello },
     '/catalog': { GET: catalog },
     '/validate': { POST: validate },
