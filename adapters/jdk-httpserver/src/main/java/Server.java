@@ -31,9 +31,10 @@ public final class Server {
     private static void hello(HttpExchange exchange) throws IOException {
         var uri = exchange.getRequestURI();
         var segment = uri.getRawPath().substring(HELLO.length());
+        var nonce = uri.getPath().substring(HELLO.length());
         if (segment.isEmpty() || segment.contains("/")) text(exchange, 404, "Not Found");
         else if (refused(exchange)) text(exchange, 405, "Method Not Allowed");
-        else reply(exchange, 200, "application/json", JSON.writeValueAsBytes(new Hello(uri.getPath().substring(HELLO.length()))));
+        else reply(exchange, 200, "application/json", JSON.writeValueAsBytes(new Hello(nonce)));
     }
 
     private static boolean refused(HttpExchange exchange) {

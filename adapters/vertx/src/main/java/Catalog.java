@@ -24,8 +24,9 @@ import java.util.regex.Pattern;
 final class Catalog implements Handler<RoutingContext> {
     private static final int PAGE_SIZE = 20;
     private static final Pattern SORT = Pattern.compile("^price$");
-    private static final Comparator<JsonObject> BY_PRICE =
-            Comparator.<JsonObject>comparingInt(item -> item.getInteger("price")).thenComparingInt(item -> item.getInteger("id"));
+    private static final Comparator<JsonObject> BY_PRICE = Comparator
+            .<JsonObject>comparingInt(item -> item.getInteger("price"))
+            .thenComparingInt(item -> item.getInteger("id"));
 
     private final List<JsonObject> items;
 

@@ -33,7 +33,7 @@ final class Upstream implements Handler<RoutingContext> {
                 .compose(Upstream::body)
                 .map(Buffer::toJsonObject)
                 .onSuccess(upstream -> context.json(new JsonObject().put("nonce", nonce).put("upstream", upstream)))
-                .onFailure(error -> context.fail(502, error));
+                .onFailure(error -> context.fail(502));
     }
 
     private static Future<Buffer> body(HttpClientResponse response) {

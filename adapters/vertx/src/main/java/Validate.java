@@ -28,13 +28,7 @@ final class Validate implements Handler<RoutingContext> {
 
     @Override
     public void handle(RoutingContext context) {
-        JsonObject order;
-        try {
-            order = context.body().asJsonObject();
-        } catch (DecodeException | ClassCastException e) {
-            context.fail(400, e);
-            return;
-        }
+        var order = order(context);
         if (order == null) {
             context.fail(400);
             return;
@@ -45,6 +39,15 @@ final class Validate implements Handler<RoutingContext> {
         } else {
             context.response().setStatusCode(422);
             context.json(new JsonObject().put("errors", new JsonArray(errors.stream().toList())));
+        }
+    }
+
+    /** The body, or null where it is empty, no JSON, or JSON of another kind. */
+    private static JsonObject order(RoutingContext context) {
+        try {
+            return context.body().asJsonObject();
+        } catch (DecodeException | ClassCastException e) {
+            return null;
         }
     }
 
