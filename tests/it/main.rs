@@ -6,6 +6,7 @@
 mod adapter;
 mod agent;
 mod docker;
+mod duel;
 mod engine_script;
 mod interrupted;
 mod kit;
