@@ -27,16 +27,9 @@ retries: 2
 publishable: false
 ";
 
-/// A kit whose only adapter has a variant that is the adapter itself.
+/// A kit with that plan.
 fn duelists() -> Kit {
     let kit = kit();
-    let path = kit.path("adapters/liar/adapter.yaml");
-    let text = std::fs::read_to_string(path).unwrap();
-    assert!(text.contains("\nenv:\n"), "{text}");
-    kit.write(
-        "adapters/liar/adapter.yaml",
-        &text.replace("\nenv:\n", "\nenv:\n  honest: {}\n"),
-    );
     kit.write("workloads/plans/pair.yaml", PLAN);
     kit
 }
