@@ -244,6 +244,7 @@ fn duel(plan: &Value) -> Result<DuelRules> {
         capacity_connections: counts(capacity).into_iter().map(small).collect(),
         pairs: small(count(plan, "pairs")),
         null: small(count(plan, "null")),
+        series: small(count(plan, "series")),
         smallest_effect: plan
             .get("smallest_effect")
             .and_then(Value::as_f64)
@@ -357,7 +358,8 @@ mod tests {
                 3,
             ),
             (
-                "kind: duel\npublishable: true\npairs: 5\nphases: {load: 1m}".into(),
+                "kind: duel\nadapters: [x, y]\npublishable: true\npairs: 5\nphases: {load: 1m}"
+                    .into(),
                 1,
             ),
         ] {
@@ -392,7 +394,7 @@ connections: 32
 metrics: [cpu_us_per_request, response_p50_us, capacity_rps]
 capacity: {connections: [25, 50, 100], load: 4s}
 pairs: 12
-null: 6
+'null': 6
 publishable: true
 phases: {load: 20s}
 ";
