@@ -325,20 +325,6 @@ impl Plan {
         matches!(self.pairing, Some(Pairing::Series | Pairing::Both))
     }
 
-    /// How many verdicts a duel's pairs are asked for, which share the chance of a false one: each
-    /// metric, capacity once for each number of connections, of each side but the reference, on each
-    /// workload, at each rate.
-    pub fn comparisons(&self) -> u64 {
-        let loads = self.capacity.as_ref().map_or(1, |it| it.connections.len());
-        let metrics = self.metrics.iter().map(|metric| match metric {
-            Metric::CapacityRps => loads,
-            _ => 1,
-        });
-        let metrics: usize = metrics.sum();
-        let others = self.adapters.len().saturating_sub(1);
-        (metrics * others * self.workloads.len() * self.rates_rps.len()) as u64
-    }
-
     /// Every adapter that takes part, the canary's too, each once.
     pub fn adapter_names(&self) -> Vec<&str> {
         let canary = self.canary.iter().map(|canary| &canary.adapter);

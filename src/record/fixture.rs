@@ -50,6 +50,9 @@ name: fixture-duel
 kind: duel
 adapters: [nginx, express]
 reference: express
+workloads: [hello]
+rates_rps: [2000]
+connections: 32
 metrics: [cpu_us_per_request]
 pairs: 1
 workloads: [hello]

@@ -247,6 +247,7 @@ fn duel(plan: &Value) -> Result<DuelRules> {
         capacity_connections: counts(capacity).into_iter().map(small).collect(),
         pairs: small(count(plan, "pairs")),
         null: small(count(plan, "null")),
+        series: small(count(plan, "series")),
         smallest_effect: plan
             .get("smallest_effect")
             .and_then(Value::as_f64)

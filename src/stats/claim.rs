@@ -107,7 +107,8 @@ mod tests {
         assert_eq!(bounds.confidence, 0.9875);
         let quiet = values(12, 0.0001, 0.001);
         let few = values(5, 0.5, 0.001);
-        let table: [(&str, Vec<f64>, Option<Vec<f64>>); 11] = [
+        type Row = (&'static str, Vec<f64>, Option<Vec<f64>>);
+        let table: [Row; 11] = [
             ("", values(6, 0.02, 0.005), Some(quiet.clone())),
             ("", values(6, -0.02, 0.005), Some(quiet.clone())),
             ("", values(6, 0.02, 0.005), None),

@@ -32,6 +32,8 @@ pub struct DuelRules {
     pub pairs: u32,
     /// As many more of the reference against itself.
     pub null: u32,
+    /// Alternated series of each side.
+    pub series: u32,
     /// The least difference that anybody cares for, as a share.
     pub smallest_effect: f64,
     /// How the sides take turns.

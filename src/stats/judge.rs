@@ -13,7 +13,7 @@ const LATE_SHARE: f64 = 0.1;
 const PAUSE_US: f64 = 100_000.0;
 
 /// The largest share of a masked load's slots that may end after their slice's gap.
-const SPILL_SHARE: f64 = 0.01;
+pub const SPILL_SHARE: f64 = 0.01;
 
 /// The plan's bounds on a healthy target; errors, timeouts and wrong responses are never healthy.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -2,11 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::judge::SPILL_SHARE;
 use crate::record::schema::Cell;
-
-/// More of a load's slots than this share outside of their slices and gaps make a side invalid (METHOD,
-/// rule 16).
-const SPILL: f64 = 0.01;
 
 /// A load of a workload: open with a rate, else closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,9 +155,7 @@ impl<'a> Pairs<'a> {
 /// Which group a cell is of, and its place there by its letter; none where it is of no pair.
 fn place(cell: &Cell) -> Option<(Group, usize)> {
     let sides = &cell.paired.as_ref()?.sides;
-    let letters = cell.key.side.as_ref()?.as_bytes();
-    let &[letter] = letters else { return None };
-    let place = usize::from(letter.checked_sub(b'a')?);
+    let place = cell.key.side_index()?;
     if *sides.get(place)? != cell.key.contender() {
         return None;
     }
@@ -170,7 +165,7 @@ fn place(cell: &Cell) -> Option<(Group, usize)> {
 }
 
 fn spilled(cell: &Cell) -> bool {
-    cell.load.spilled as f64 > SPILL * cell.load.ledger.scheduled as f64
+    cell.load.spilled as f64 > SPILL_SHARE * cell.load.ledger.scheduled as f64
 }
 
 #[cfg(test)]

@@ -485,6 +485,7 @@ fn every_value_that_is_changed_alone_is_found() {
             &[][..],
         ),
         (&alone, "summary.json", &["/generator", "/holes"]),
+        (&pair, "summary.json", &["/generator", "/holes"]),
         (
             &pair,
             "cells/0002-express-hello-2000-c32-r1-b/cell.json",
