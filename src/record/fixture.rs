@@ -55,9 +55,6 @@ rates_rps: [2000]
 connections: 32
 metrics: [cpu_us_per_request]
 pairs: 1
-workloads: [hello]
-rates_rps: [2000]
-connections: 32
 healthy: {coverage: 0.99, p99_ms: 10}
 phases: {baseline: 1, warm_up: {seconds: 0.4}, settle: 0.1, load: 2, recovery: 1}
 limits: {target_cpus: '1', memory_mib: 512, pids: 64}
