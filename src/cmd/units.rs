@@ -17,8 +17,11 @@ use crate::report::table;
 
 /// What a unit takes beyond its phases, in seconds, before one was seen.
 const OVERHEAD_S: f64 = 2.0;
-/// How long a unit waits for the machine to become quiet, at most.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a run waits for the machine to become quiet, at most: before its first unit, and what is
+/// left of it before the others.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// What even a quiet machine is looked at for.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// The loop's state.
 pub(super) struct Units<'a> {
@@ -30,6 +33,8 @@ pub(super) struct Units<'a> {
     finished: Vec<Cell>,
     /// How long slices are: by workload and rate, fixed by the first pair of each.
     rhythms: BTreeMap<(String, Option<u64>), Rhythm>,
+    /// How long the run may still wait for quiet.
+    patience: Duration,
     ran: usize,
     /// What the units that ran took beyond their phases, in seconds.
     overhead_s: f64,
@@ -50,6 +55,7 @@ impl<'a> Units<'a> {
             archive,
             finished: vec![],
             rhythms: BTreeMap::new(),
+            patience: PATIENCE,
             ran: 0,
             overhead_s: 0.0,
         };
@@ -166,10 +172,14 @@ impl<'a> Units<'a> {
     }
 
     /// Whether it became quiet is only said here: what runs during a load is judged in its record.
-    async fn wait_for_quiet(&self) {
+    async fn wait_for_quiet(&mut self) {
         let (cpus, ui) = (&self.bench.cpus, &self.job.context.ui);
+        let start = Instant::now();
         let cpus: Vec<u32> = cpus.target.iter().chain(cpus.load.iter()).collect();
-        let finding = gate::quiet(&cpus, PATIENCE, |text| ui.now(text)).await;
+        let finding = gate::quiet(&cpus, self.patience, |text| ui.now(text)).await;
+        self.patience = self
+            .patience
+            .saturating_sub(start.elapsed().saturating_sub(LOOK));
         if finding.level == Level::Warn {
             ui.warn(&format!("{}: {}", finding.what, finding.fix));
         }
