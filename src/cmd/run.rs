@@ -105,8 +105,8 @@ fn perform(
     };
     let outcome = crate::runtime()?.block_on(job.perform(resume.is_some()));
     if outcome.is_err() && resume.is_none() && asked.out.is_none() {
-        // It was made here; only while nothing is in it does it go.
-        let _ = fs::remove_dir(&dir);
+        // They were made here; only while nothing is in them do they go.
+        let _ = fs::remove_dir(&dir).and_then(|()| fs::remove_dir(kit.root.join("results")));
     }
     outcome
 }

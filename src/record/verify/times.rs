@@ -12,10 +12,11 @@ const CLOCKS_S: f64 = 2.0;
 const ROUNDING_S: f64 = 1e-5;
 
 /// All that there are.
-const PHASES: [&str; 9] = [
+const PHASES: [&str; 10] = [
     "ready",
     "parity before",
     "baseline",
+    "first warm-up",
     "warm-up",
     "settle",
     "load",
