@@ -5,6 +5,7 @@
 
 mod adapter;
 mod agent;
+mod browser;
 mod docker;
 mod engine_script;
 mod interrupted;
@@ -12,6 +13,7 @@ mod kit;
 mod load;
 mod machine;
 mod other_tools;
+mod page;
 mod parity;
 mod program;
 mod request_head;

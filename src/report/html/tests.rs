@@ -127,7 +127,7 @@ fn what_was_not_measured_is_seen_where_it_is_missed() {
     // In the list and in the workload's table, its figures included.
     assert!(page.contains("fastify, hello: its build failed"));
     assert!(page.contains(
-        "<tr class=\"hole\"><th scope=\"row\">fastify</th><td>not measured: its build failed"
+        "<tr class=\"hole\"><th scope=\"row\">fastify</th><td colspan=\"17\">not measured: its build failed"
     ));
     assert!(page.contains("no figure: CPU us per request"));
     assert_eq!(page.matches("the clock stepped").count(), 2);
