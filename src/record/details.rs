@@ -2,6 +2,8 @@
 //! that a report needs no file.
 
 use std::collections::BTreeSet;
+use std::num::NonZero;
+use std::thread;
 
 use hdrhistogram::Histogram;
 use serde::Deserialize;
@@ -111,16 +113,39 @@ pub fn read(source: &Source, summary: &Summary) -> Result<Details> {
         ))
         .next("`shootout verify` says what else does not fit"));
     }
-    let groups = summary.groups.iter().map(|group| {
+    let groups = on_all_cpus(&summary.groups, |group| {
         let runs = runs(group, &summary.cells);
         group_details(source, &folders, &summary.cells, &runs)
-    });
+    })?;
     Ok(Details {
-        groups: groups.collect::<Result<_>>()?,
+        groups,
         proofs: proofs(source, &folders, &summary.cells)?,
         adapters: adapters(source)?,
         folders,
     })
+}
+
+/// What is made of every item, in their order.
+fn on_all_cpus<T, U>(items: &[T], make: impl Fn(&T) -> Result<U> + Sync) -> Result<Vec<U>>
+where
+    T: Sync,
+    U: Send,
+{
+    let cpus = thread::available_parallelism().map_or(1, NonZero::get);
+    let share = items.len().div_ceil(cpus).max(1);
+    let made = thread::scope(|scope| {
+        let make = &make;
+        let threads = items
+            .chunks(share)
+            .map(|items| scope.spawn(move || items.iter().map(make).collect::<Result<Vec<U>>>()));
+        // All are begun before the first one is waited for.
+        let threads: Vec<_> = threads.collect();
+        let joined = threads.into_iter();
+        joined
+            .map(|thread| thread.join().expect("nothing in it panics"))
+            .collect::<Result<Vec<Vec<U>>>>()
+    });
+    Ok(made?.into_iter().flatten().collect())
 }
 
 /// The cells whose figures a group's are: of several attempts the last one, and only valid ones.

@@ -86,8 +86,8 @@ pub enum Shape {
 pub fn y_axis(y: &Scale, left: f64, label: impl Fn(f64) -> String) -> Html {
     let tick = |value: f64| {
         let at = y.at(value);
-        let grid = line("grid", (left, at), (WIDTH - 6.0, at));
-        grid.then(&text("tick end", (left - 4.0, at + 3.5), &label(value)))
+        let guide = line("guide", (left, at), (WIDTH - 6.0, at));
+        guide.then(&text("tick end", (left - 4.0, at + 3.5), &label(value)))
     };
     y.ticks().into_iter().map(tick).collect()
 }
@@ -101,7 +101,7 @@ pub fn x_axis(
     let tick = |(value, words): (f64, String)| {
         let at = x.at(value);
         let words = text("tick middle", (at, bottom + 13.0), &words);
-        line("grid", (at, top), (at, bottom)).then(&words)
+        line("guide", (at, top), (at, bottom)).then(&words)
     };
     ticks.map(tick).collect()
 }

@@ -13,7 +13,7 @@ use crate::report::table::name;
 pub type Drawn<'a> = (&'a Group, &'a GroupDetails, usize);
 
 const LEFT: f64 = 50.0;
-const RIGHT: f64 = WIDTH - 8.0;
+const RIGHT: f64 = WIDTH - 22.0;
 const TOP: f64 = 8.0;
 
 /// Response and service by percentile, side by side on one scale, and whose lines they are.

@@ -59,8 +59,10 @@ fn rows(groups: &[(&Group, usize)], heading: &str, figures: &[(&str, &str, Shape
         let name = name(&group.adapter, &group.label);
         let colour = series(*number);
         let label = text("name end", (LEFT - 6.0, at + 4.0), &cut(&name, 17));
-        let one = |(figure, what, shape): &(&str, &str, Shape)| {
+        // Several figures of a row lie a little below each other, for they are often nearly equal.
+        let one = |(i, (figure, what, shape)): (usize, &(&str, &str, Shape))| {
             let spread = spread(group, figure)?;
+            let at = at + 5.0 * (i as f64 - (figures.len() - 1) as f64 / 2.0);
             let (low, high) = (x.at(spread.min), x.at(spread.max));
             let range = line(&format!("range {colour}"), (low, at), (high, at));
             let words = words(&format!("{name}, {what}"), &spread);
@@ -79,7 +81,7 @@ fn rows(groups: &[(&Group, usize)], heading: &str, figures: &[(&str, &str, Shape
         };
         label
             .then(&missing)
-            .then(&figures.iter().filter_map(one).collect())
+            .then(&figures.iter().enumerate().filter_map(one).collect())
     };
     let content = axis.then(&groups.iter().enumerate().map(row).collect());
     figure(heading, &svg(bottom + 20.0, heading, &content))

@@ -40,16 +40,16 @@ pub fn other_figures(caption: &str, groups: &[&Group]) -> Html {
 }
 
 fn table(caption: &str, groups: &[&Group], holes: &[&Hole], figures: &[(&str, &str)]) -> Html {
-    let mut columns = vec!["adapter", "load", "healthy / valid / runs"];
+    let mut columns = vec!["adapter", "load", "connections", "healthy / valid / runs"];
     columns.extend(figures.iter().map(|(_, column)| *column));
     let row = |group: &&Group| {
         let of = |name: &str| group.figures.get(name).copied().flatten();
         let figures = figures.iter().map(|(name, _)| range(of(name)));
         let (healthy, valid, runs) = (group.healthy_runs, group.valid_runs, group.runs);
         let connections = group.connections;
-        let load = format!("{}, {connections} connections", load_point(group.rate_rps));
         let mut cells = vec![
-            Cell::Words(load),
+            Cell::Words(load_point(group.rate_rps)),
+            Cell::Figure(connections.to_string(), f64::from(connections)),
             Cell::Words(format!("{healthy} / {valid} / {runs}")),
         ];
         cells.extend(figures);
@@ -59,17 +59,13 @@ fn table(caption: &str, groups: &[&Group], holes: &[&Hole], figures: &[(&str, &s
             cells,
         }
     };
-    let hole = |hole: &&Hole| {
-        let mut cells = vec![
-            Cell::Words(format!("not measured: {}", plain(&hole.reason))),
-            Cell::Words("0 / 0 / 0".into()),
-        ];
-        cells.extend(figures.iter().map(|_| Cell::Nothing(plain(&hole.reason))));
-        Row {
-            class: "hole",
-            name: plain(&hole.adapter),
-            cells,
-        }
+    let hole = |hole: &&Hole| Row {
+        class: "hole",
+        name: plain(&hole.adapter),
+        cells: vec![Cell::Words(format!(
+            "not measured: {}",
+            plain(&hole.reason)
+        ))],
     };
     let mut rows: Vec<Row> = groups
         .iter()

@@ -16,7 +16,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};
 
-use crate::record::details::Details;
+use crate::record::details::{Adapter, Details};
 use crate::record::schema::{Group, Hole, Summary};
 use crate::report::lists::{self, List, facts, inline};
 use crate::report::table::{self, load_point, plain};
@@ -52,11 +52,11 @@ pub fn render(summary: &Summary, details: &Details, id: Option<&str>) -> String 
             Html::text(id.unwrap_or("none: the archive is not finished")),
         ),
         ("asked", asked(summary)),
-        ("inconclusive", lists_of(&lists::before(summary), 3)),
+        ("inconclusive", lists_of(&lists::before(summary))),
         ("publication", publication(summary)),
         ("verdicts", verdicts_section(summary)),
         ("workloads", workloads(summary, details)),
-        ("notes", lists_of(&lists::after(summary), 3)),
+        ("notes", lists_of(&lists::after(summary))),
         ("parity", parity::parity(summary, details)),
         ("limits", limits(summary)),
         ("adapters", adapters(details)),
@@ -128,11 +128,10 @@ fn publication(summary: &Summary) -> Html {
     tag("p").set("class", class).text(words)
 }
 
-fn lists_of(lists: &[List], level: u32) -> Html {
-    let heading = if level == 3 { "h3" } else { "h4" };
+fn lists_of(lists: &[List]) -> Html {
     let lists = lists.iter().filter(|(_, items)| !items.is_empty());
     let html: Html = lists
-        .map(|(title, items)| tag(heading).text(title).then(&list(items)))
+        .map(|(title, items)| tag("h3").text(title).then(&list(items)))
         .collect();
     if html.as_str().is_empty() {
         return tag("p").text("Nothing to say here.");
@@ -256,7 +255,7 @@ fn limits(summary: &Summary) -> Html {
 }
 
 fn adapters(details: &Details) -> Html {
-    let row = |adapter: &crate::record::details::Adapter| {
+    let row = |adapter: &Adapter| {
         let words = [
             &adapter.title,
             &adapter.language,
