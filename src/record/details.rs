@@ -14,6 +14,7 @@ use crate::parity::exchange::Exchange;
 use crate::record::hlog::{self, Clocks};
 use crate::record::schema::{Cell, CellKey, Group, Summary};
 use crate::record::source::Source;
+use crate::stats::groups::sides;
 use crate::stats::quantile::{needed, rank, us, value_at_rank};
 
 /// The most steps of one clock that a group's chart by second has, over all its runs.
@@ -150,8 +151,10 @@ where
 
 /// The cells whose figures a group's are: of several attempts the last one, and only valid ones.
 fn runs(group: &Group, cells: &[Cell]) -> Vec<usize> {
-    let of_group = |key: &CellKey| {
+    let of_group = |cell: &Cell| {
+        let key = &cell.key;
         key.role == "measure"
+            && sides(cell) == group.sides
             && (&key.adapter, &key.label, &key.workload)
                 == (&group.adapter, &group.label, &group.workload)
             && (&key.r#loop, key.rate_rps, key.connections)
@@ -165,8 +168,8 @@ fn runs(group: &Group, cells: &[Cell]) -> Vec<usize> {
         other.attempt > key.attempt && first() == *key
     };
     let counts = |cell: &Cell| {
-        let key = &cell.key;
-        cell.load.valid && of_group(key) && !cells.iter().any(|other| later(key, &other.key))
+        let is_last = || !cells.iter().any(|other| later(&cell.key, &other.key));
+        cell.load.valid && of_group(cell) && is_last()
     };
     (0..cells.len()).filter(|i| counts(&cells[*i])).collect()
 }
@@ -264,13 +267,18 @@ impl Steps {
     }
 
     fn add(&mut self, start_s: f64, duration_s: f64, hist: &Histogram<u64>) {
-        let open = self.open.get_or_insert_with(|| Stretch {
-            start_s,
-            end_s: start_s,
-            intervals: 0,
-            sum: hlog::new_histogram(),
-        });
-        hlog::merge(&mut open.sum, hist);
+        let open = match &mut self.open {
+            Some(open) => {
+                hlog::merge(&mut open.sum, hist);
+                open
+            }
+            none => none.insert(Stretch {
+                start_s,
+                end_s: start_s,
+                intervals: 0,
+                sum: hist.clone(),
+            }),
+        };
         open.end_s = start_s + duration_s;
         open.intervals += 1;
         if open.sum.len() >= needed(self.per_mille) && open.intervals >= self.least {

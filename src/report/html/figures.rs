@@ -1,7 +1,7 @@
 //! The summary's figures as tables: groups, cells, verdicts.
 
 use crate::record::details::Details;
-use crate::record::schema::{Cell as Measured, Group, Hole, Spread, Summary};
+use crate::record::schema::{Cell as Measured, Group, Hole, Price, Spread, Summary};
 use crate::report::html::grid::{Cell, Row, grid};
 use crate::report::html::markup::{Html, tag};
 use crate::report::table::{load_point, name, plain, ratio, short};
@@ -41,6 +41,11 @@ pub fn other_figures(caption: &str, groups: &[&Group]) -> Html {
 
 fn table(caption: &str, groups: &[&Group], holes: &[&Hole], figures: &[(&str, &str)]) -> Html {
     let mut columns = vec!["adapter", "load", "connections", "healthy / valid / runs"];
+    // The same name at the same load more than once: beside others each time.
+    let in_company = groups.iter().any(|group| group.sides != groups[0].sides);
+    if in_company {
+        columns.push("alive together");
+    }
     columns.extend(figures.iter().map(|(_, column)| *column));
     let row = |group: &&Group| {
         let of = |name: &str| group.figures.get(name).copied().flatten();
@@ -52,6 +57,13 @@ fn table(caption: &str, groups: &[&Group], holes: &[&Hole], figures: &[(&str, &s
             Cell::Figure(connections.to_string(), f64::from(connections)),
             Cell::Words(format!("{healthy} / {valid} / {runs}")),
         ];
+        if in_company {
+            let sides = match &group.sides[..] {
+                [] => "alone".to_owned(),
+                sides => plain(&sides.join(", ")),
+            };
+            cells.push(Cell::Words(sides));
+        }
         cells.extend(figures);
         Row {
             class: if healthy < runs { "warn" } else { "" },
@@ -196,6 +208,43 @@ fn verdict(row: &verdicts::Row) -> Cell {
         tag("small").text(&row.reason)
     };
     Cell::Marked(class, word.then(&ratio).then(&why))
+}
+
+/// What equal service costs; nothing where it was not measured.
+pub fn prices(prices: &[Price]) -> Html {
+    const CAPTION: &str =
+        "What equal service costs: CPU us/req, a workload after the other (indicative, no verdict)";
+    const COLUMNS: [&str; 8] = [
+        "who",
+        "load",
+        "bare pipeline",
+        "equal service",
+        "bare us",
+        "equal us",
+        "equal / bare",
+        "pairs",
+    ];
+    if prices.is_empty() {
+        return Html::default();
+    }
+    let row = |price: &Price| Row {
+        class: "",
+        name: plain(&price.who),
+        cells: vec![
+            Cell::Words(load_point(Some(price.rate_rps))),
+            Cell::Words(plain(&price.bare)),
+            Cell::Words(plain(&price.equal)),
+            Cell::Figure(short(price.bare_us), price.bare_us),
+            Cell::Figure(short(price.equal_us), price.equal_us),
+            Cell::Figure(ratio(price.price), price.price),
+            Cell::Words(format!("{} and {}", price.bare_n, price.equal_n)),
+        ],
+    };
+    grid(
+        CAPTION,
+        &COLUMNS,
+        &prices.iter().map(row).collect::<Vec<Row>>(),
+    )
 }
 
 /// All that the verdicts of a table rest on.
