@@ -132,7 +132,7 @@ pub fn groups(cells: &[Cell], levels: &BTreeMap<String, u32>) -> Vec<Group> {
 }
 
 /// Who was alive together with a cell's target, sorted; empty where it was alone.
-fn sides(cell: &Cell) -> Vec<String> {
+pub fn sides(cell: &Cell) -> Vec<String> {
     let paired = cell.paired.as_ref();
     let mut sides = paired.map_or_else(Vec::new, |paired| paired.sides.clone());
     sides.sort();

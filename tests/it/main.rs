@@ -5,6 +5,7 @@
 
 mod adapter;
 mod agent;
+mod browser;
 mod docker;
 mod duel;
 mod engine_script;
@@ -13,6 +14,7 @@ mod kit;
 mod load;
 mod machine;
 mod other_tools;
+mod page;
 mod parity;
 mod program;
 mod request_head;

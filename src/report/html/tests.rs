@@ -133,7 +133,7 @@ fn what_was_not_measured_is_seen_where_it_is_missed() {
     // In the list and in the workload's table, its figures included.
     assert!(page.contains("fastify, hello: not built: its tool is in no registry"));
     assert!(page.contains(
-        "<tr class=\"hole\"><th scope=\"row\">fastify</th><td>not measured: not built: its tool is in no registry"
+        "<tr class=\"hole\"><th scope=\"row\">fastify</th><td colspan=\"17\">not measured: not built: its tool is in no registry"
     ));
     assert!(page.contains("no figure: CPU us per request"));
     assert_eq!(page.matches("the clock stepped").count(), 2);
