@@ -12,6 +12,7 @@ mod build;
 mod check;
 mod clean;
 mod compare;
+mod completions;
 mod doctor;
 mod documents;
 mod interrupts;
@@ -56,6 +57,7 @@ pub fn dispatch(cli: Cli) -> Result<()> {
         Verb::Compare(compare) => compare::compare(&context, &compare),
         Verb::Report(report) => report::report(&context, &report),
         Verb::Clean { dry_run } => clean::clean(&context, dry_run),
+        Verb::Completions { shell } => completions::completions(shell),
         Verb::Agent => crate::agent::serve(),
         Verb::Upstream => crate::upstream::serve(),
     }

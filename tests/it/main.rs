@@ -8,6 +8,7 @@ mod agent;
 mod docker;
 mod duel;
 mod engine_script;
+mod help;
 mod interrupted;
 mod kit;
 mod load;
