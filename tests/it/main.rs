@@ -20,5 +20,6 @@ mod request_head;
 mod rules;
 mod smoke;
 mod targets;
+mod terminal;
 mod together;
 mod usage;
