@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 
 use crate::load::Progress;
 use crate::record::samples::Sample;
-use screen::{Block, folded};
+use screen::Block;
+pub use screen::folded;
+use view::Side;
 pub use view::View;
 
 /// Without a terminal what goes on is written out this often, so that a log shows life.
@@ -39,6 +41,12 @@ struct State {
     view: Option<View>,
     block: Block,
     last_plain: Instant,
+}
+
+impl State {
+    fn side(&mut self, index: usize) -> Option<&mut Side> {
+        self.view.as_mut()?.sides.get_mut(index)
+    }
 }
 
 impl Ui {
@@ -94,7 +102,7 @@ impl Ui {
         self.state.borrow_mut().view = Some(view);
     }
 
-    /// What was begun is over.
+    /// What was begun is over, or broke off: nothing of it is left on the screen.
     pub fn over(&self) {
         let mut state = self.state.borrow_mut();
         state.view = None;
@@ -109,40 +117,25 @@ impl Ui {
     /// A phase begins, that lasts so long where that is known.
     pub fn phase(&self, phase: &str, length: Option<Duration>) {
         let mut state = self.state.borrow_mut();
-        match &mut state.view {
-            Some(view) => view.enter(phase, length, Instant::now()),
-            None => {
-                let mut view = View::new(0, 0, 0.0, vec![]);
-                view.enter(phase, length, Instant::now());
-                self.draw(&mut state, &view);
-                return;
-            }
-        }
-        drop(state);
-        self.refresh();
+        let begun = state.view.take();
+        let is_begun = begun.is_some();
+        let mut view = begun.unwrap_or_else(|| View::new(0, 0, 0.0, vec![]));
+        view.enter(phase, length, Instant::now());
+        self.draw(&mut state, &view);
+        state.view = is_begun.then_some(view);
     }
 
     /// What a side's generator tells; shown with the next [`Ui::refresh`]. `share` is the share of the
     /// clock that is the side's own.
     pub fn hear(&self, side: usize, progress: Progress, share: f64) {
-        let mut state = self.state.borrow_mut();
-        let side = state
-            .view
-            .as_mut()
-            .and_then(|view| view.sides.get_mut(side));
-        if let Some(side) = side {
+        if let Some(side) = self.state.borrow_mut().side(side) {
             side.hear(progress, Instant::now(), share);
         }
     }
 
     /// What was read of a side's target; shown with the next [`Ui::refresh`].
     pub fn sample(&self, side: usize, row: &Sample) {
-        let mut state = self.state.borrow_mut();
-        let side = state
-            .view
-            .as_mut()
-            .and_then(|view| view.sides.get_mut(side));
-        if let Some(side) = side {
+        if let Some(side) = self.state.borrow_mut().side(side) {
             side.sample(row);
         }
     }
@@ -164,7 +157,7 @@ impl Ui {
         let now = Instant::now();
         if self.terminal {
             // A cursor in the last column would wrap, one in the last row scroll.
-            let (columns, rows) = (columns(), rows());
+            let (columns, rows) = size(std::io::stderr());
             let lines = view.lines(now, columns - 1, rows - 1);
             write(&state.block.replace(&lines, columns));
         } else if state.last_plain.elapsed() >= PLAIN_EVERY {
@@ -200,16 +193,15 @@ fn write(text: &str) {
 }
 
 fn columns() -> usize {
-    size().map_or(80, |(columns, _)| columns)
+    size(std::io::stderr()).0
 }
 
-fn rows() -> usize {
-    size().map_or(24, |(_, rows)| rows)
-}
-
-/// Columns and rows; `None` where nobody told the terminal.
-fn size() -> Option<(usize, usize)> {
-    let size = rustix::termios::tcgetwinsize(std::io::stderr()).ok()?;
-    let (columns, rows) = (size.ws_col.into(), size.ws_row.into());
-    (columns >= 20 && rows >= 2).then_some((columns, rows))
+/// A terminal's columns and rows; 80 and 24 where nobody told it.
+pub fn size(terminal: impl std::os::fd::AsFd) -> (usize, usize) {
+    match rustix::termios::tcgetwinsize(terminal) {
+        Ok(size) if size.ws_col >= 20 && size.ws_row >= 2 => {
+            (size.ws_col.into(), size.ws_row.into())
+        }
+        _ => (80, 24),
+    }
 }

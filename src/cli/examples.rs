@@ -1,6 +1,6 @@
 //! What each verb's `--help` ends with: command lines that people type, and what they do.
 //!
-//! Two spaces part a command from what it does; a test parses every command. A and B stand for adapters.
+//! Two spaces part a command from what it does; a test parses every command. a, b and c stand for adapters.
 
 pub(super) const DOCTOR: &str = "\
 Examples:
@@ -16,12 +16,12 @@ Examples:
 pub(super) const BUILD: &str = "\
 Examples:
   shootout build           every adapter that can be built here
-  shootout build A B -v    these two, with all that the builds print";
+  shootout build a b -v    these two, with all that the builds print";
 
 pub(super) const CHECK: &str = "\
 Examples:
-  shootout check A              is A doing the right work, wherever it serves?
-  shootout check A@slow -w ok   a variant of its environment, at one workload
+  shootout check a              is a doing the right work, wherever it serves?
+  shootout check a@slow -w ok   a variant of its environment, at one workload
   shootout check --json         every adapter, for scripts";
 
 pub(super) const DEMO: &str = "\
@@ -40,10 +40,10 @@ Examples:
 
 pub(super) const DUEL: &str = "\
 Examples:
-  shootout duel A B                        is A faster than B?
-  shootout duel A B -w hello --rate 1000   at that work, at that rate
-  shootout duel A B C --levels             against C, bare and with equal service
-  shootout duel A B --dry-run              how long, and what it can prove at most";
+  shootout duel a b                        is a faster than b?
+  shootout duel a b -w hello --rate 1000   at that work, at that rate
+  shootout duel a b c --levels             against c, bare and with equal service
+  shootout duel a b --dry-run              how long, and what it can prove at most";
 
 pub(super) const LOAD: &str = "\
 Examples:

@@ -6,7 +6,7 @@ use crate::cli::{Cli, Color, Common, Verb};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::plan::Kit;
-use crate::ui::{Ui, Volume};
+use crate::ui::{self, Ui, Volume};
 
 mod build;
 mod check;
@@ -100,6 +100,16 @@ fn print(text: &str) -> Result<()> {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         Err(error) => Err(Error::io("write", std::path::Path::new("stdout"), &error)),
     }
+}
+
+/// Prints lines for people: on a terminal they are wrapped between words.
+fn print_folded(text: &str) -> Result<()> {
+    let stdout = std::io::stdout();
+    if !stdout.is_terminal() {
+        return print(text);
+    }
+    let (columns, _) = ui::size(&stdout);
+    print(&format!("{}\n", ui::folded(text, columns)))
 }
 
 /// The engine, with what earlier runs left in it cleared away.

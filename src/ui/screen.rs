@@ -56,7 +56,7 @@ pub fn folded(text: &str, columns: usize) -> String {
         let indent = line.len() - line.trim_start().len();
         let mut current = " ".repeat(indent);
         let mut length = indent;
-        for word in line.split_whitespace() {
+        for word in line.trim().split(' ') {
             let word_length = word.chars().count();
             let begun = length > indent;
             if begun && length + 1 + word_length > columns {
@@ -180,6 +180,7 @@ mod tests {
             ),
             ("two\n  lines", "two\n  lines"),
             ("kept  gap", "kept  gap"),
+            ("kept  gap too", "kept  gap\n  too"),
             ("", ""),
         ];
         for (text, expected) in table {

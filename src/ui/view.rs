@@ -10,7 +10,7 @@ use crate::record::samples::Sample;
 /// The widest bar; on a wide terminal names get the rest.
 const WIDEST_BAR: usize = 40;
 /// What a line says beside its bar takes at most so much.
-const BESIDE_BAR: usize = 42;
+const BESIDE_BAR: usize = 52;
 /// The columns of figures, right-aligned, with the gaps before them.
 const COLUMNS: [(&str, usize); 7] = [
     ("req/s", 8),
@@ -61,11 +61,17 @@ impl Side {
 
     /// What the generator tells. `share` is the share of the clock that is the side's own: a rate is one
     /// in its own time, as in the plan.
-    pub fn hear(&mut self, progress: Progress, now: Instant, share: f64) {
+    pub fn hear(&mut self, mut progress: Progress, now: Instant, share: f64) {
         self.rps = self.heard.map(|(before, last)| {
             let completed = progress.completed.saturating_sub(last.completed);
             completed as f64 / (seconds(before, now) * share)
         });
+        // A second that is not whole has no quantiles: those of the last one stay.
+        if progress.p50_us == 0.0
+            && let Some((_, last)) = self.heard
+        {
+            (progress.p50_us, progress.p99_us) = (last.p50_us, last.p99_us);
+        }
         self.heard = Some((now, progress));
     }
 
@@ -133,16 +139,13 @@ impl View {
             Some(length) => {
                 let (whole_s, gone_s) = (length.as_secs_f64(), seconds(self.since, now));
                 let share = if whole_s > 0.0 { gone_s / whole_s } else { 1.0 };
-                let text = format!("{:.0} of {whole_s:.0} s", gone_s.min(whole_s));
+                let text = gone_of(gone_s, whole_s);
                 bar_line(&self.phase, share, &text, width)
             }
             None => self.phase.clone(),
         });
-        if self
-            .sides
-            .iter()
-            .any(|side| side.sampled.is_some() || side.heard.is_some())
-        {
+        // Before anything is known too: what grows later makes everything jump.
+        if !self.sides.is_empty() {
             lines.extend(self.table(width));
         }
         lines.truncate(height);
@@ -179,7 +182,7 @@ impl View {
         let mut text = self.phase.clone();
         if let Some(length) = self.length {
             let (gone_s, whole_s) = (seconds(self.since, now), length.as_secs_f64());
-            text += &format!(" {:.0} of {whole_s:.0} s", gone_s.min(whole_s));
+            text += &format!(" {}", gone_of(gone_s, whole_s));
         }
         for side in self.sides.iter().filter(|side| side.heard.is_some()) {
             let [rps, p50, p99, late, cpu, rss, lost] = side.figures();
@@ -204,6 +207,13 @@ fn bar_line(what: &str, share: f64, text: &str, width: usize) -> String {
         })
         .collect();
     format!("{what:<13} [{bar}]  {text}")
+}
+
+/// `3 of 60 s`, `0.3 of 0.5 s`
+fn gone_of(gone_s: f64, whole_s: f64) -> String {
+    let decimals = if whole_s < 10.0 { 1 } else { 0 };
+    let gone_s = gone_s.min(whole_s);
+    format!("{gone_s:.decimals$} of {whole_s:.decimals$} s")
 }
 
 /// With so many decimals; `-` for what is not known.
@@ -271,8 +281,8 @@ mod tests {
         let (view, now) = view(["express", "fastify@logs"]);
         let lines = view.lines(now, 79, 23).join("\n");
         let expected = "\
-run           [======>                              ]  2 of 12 done, 4 min 07 s left
-load          [===========>                         ]  3 of 10 s
+run           [====>                      ]  2 of 12 done, 4 min 07 s left
+load          [========>                  ]  3 of 10 s
                req/s  p50 us  p99 us  late us  CPU %  RSS MiB  lost
 express         1000     103     410      0.3   30.0       86     0
 fastify@logs    1000     103   98765      0.3   30.0       86     0";
@@ -315,7 +325,7 @@ fastify@logs    1000     103   98765      0.3   30.0       86     0";
         let mut view = View::new(0, 0, 10.0, vec!["x".into()]);
         let now = view.since;
         view.enter("starting x", None, now);
-        assert_eq!(view.lines(now, 79, 23), ["starting x"]);
+        assert_eq!(view.lines(now, 79, 23)[0], "starting x");
         view.sides[0].sample(&row(0.5, 1, 2048));
         let lines = view.lines(now, 79, 23);
         let cells: Vec<&str> = lines[2].split_whitespace().collect();

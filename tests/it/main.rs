@@ -6,8 +6,11 @@
 mod adapter;
 mod agent;
 mod docker;
+mod documents;
 mod duel;
 mod engine_script;
+mod errors;
+mod gate;
 mod help;
 mod interrupted;
 mod kit;
