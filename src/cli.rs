@@ -10,9 +10,11 @@ use crate::plan::contender::Contender;
 use crate::plan::cpus::CpuList;
 use crate::plan::span::Span;
 
+mod examples;
+
 /// Compares web frameworks honestly: equal work proven, open-loop load, archives anyone can recompute.
 #[derive(Parser)]
-#[command(version, about, after_help = EXIT_CODES, disable_help_subcommand = true)]
+#[command(version, long_version = BUILD, about, after_help = EXIT_CODES, disable_help_subcommand = true)]
 pub struct Cli {
     #[command(flatten)]
     /// What every verb takes.
@@ -28,6 +30,19 @@ Exit codes:
   1 an unexpected failure                   5 verification failed
   2 command line, plan, adapter is wrong    6 a gate does not hold
   3 this machine cannot do it               130 interrupted";
+
+/// What `--version` says; `-V` says its first line.
+const BUILD: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    "\ncommit   ",
+    env!("SHOOTOUT_COMMIT"),
+    "\nrustc    ",
+    env!("SHOOTOUT_RUSTC"),
+    "\ntarget   ",
+    env!("SHOOTOUT_TARGET"),
+    "\nprofile  ",
+    env!("SHOOTOUT_PROFILE"),
+);
 
 /// Flags of every verb.
 #[derive(Args)]
@@ -68,23 +83,29 @@ pub enum Color {
 #[derive(Subcommand)]
 pub enum Verb {
     /// What this machine can and cannot measure, and what to do about it
+    #[command(after_help = examples::DOCTOR)]
     Doctor,
     /// What adapters, workloads and plans there are
+    #[command(after_help = examples::LIST)]
     List {
         /// Only these
         #[arg(value_enum)]
         what: Option<Listed>,
     },
     /// Build images, without measuring anything
+    #[command(after_help = examples::BUILD)]
     Build {
         /// Adapters; all that can be built here by default
         adapters: Vec<String>,
     },
     /// Prove adapters by the parity matrix, without load: seconds
+    #[command(after_help = examples::CHECK)]
     Check(Check),
     /// A small honest comparison, from nothing to a verified archive
+    #[command(after_help = examples::DEMO)]
     Demo(Run),
     /// Run a plan
+    #[command(after_help = examples::RUN)]
     Run {
         /// A name in workloads/plans, or a path
         #[arg(required_unless_present = "resume")]
@@ -97,22 +118,36 @@ pub enum Verb {
         resume: Option<PathBuf>,
     },
     /// Is A faster than B: the others of the sides judged against the last, in interleaved pairs
+    #[command(after_help = examples::DUEL)]
     Duel(Duel),
     /// The load engine alone, against a server on this machine
+    #[command(after_help = examples::LOAD)]
     Load(Load),
     /// Is the instrument true here: hostile servers, known latency laws, its own ceiling
+    #[command(after_help = examples::SELFTEST)]
     Selftest,
     /// Recompute everything in archives, offline
+    #[command(after_help = examples::VERIFY)]
     Verify(Verify),
     /// Two archives: their machines, ratio by ratio, verdict by verdict
+    #[command(after_help = examples::COMPARE)]
     Compare(Compare),
     /// Print an archive
+    #[command(after_help = examples::REPORT)]
     Report(Report),
     /// Remove what this kit's labels mark, and nothing else
+    #[command(after_help = examples::CLEAN)]
     Clean {
         /// Only say what would be removed
         #[arg(long)]
         dry_run: bool,
+    },
+    /// What a shell completes after `shootout`: a script for it
+    #[command(after_help = examples::COMPLETIONS)]
+    Completions {
+        /// Which shell
+        #[arg(value_enum)]
+        shell: Shell,
     },
     /// Inside a cell: what the runner tells it, over stdin and stdout
     #[command(hide = true)]
@@ -120,6 +155,15 @@ pub enum Verb {
     /// Inside a cell: the service that targets of the workload `upstream` call
     #[command(hide = true)]
     Upstream,
+}
+
+/// Shells that can complete.
+#[derive(Clone, Copy, ValueEnum)]
+#[allow(missing_docs)]
+pub enum Shell {
+    Bash,
+    Zsh,
+    Fish,
 }
 
 /// What can be listed.
@@ -151,7 +195,7 @@ pub struct Run {
     /// Where the archive goes; by default a new folder below results/
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Only print the cells in their order, and how long they take
+    /// Only print the cells in their order, how long they take, and how much disk
     #[arg(long)]
     pub dry_run: bool,
     /// Go on after a build or parity failure; its cells become holes

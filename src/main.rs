@@ -11,8 +11,9 @@ fn main() -> ExitCode {
     match cmd::dispatch(Cli::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(error.exit as u8)
+            let exit = error.exit;
+            eprintln!("error: {}", error.advised());
+            ExitCode::from(exit as u8)
         }
     }
 }

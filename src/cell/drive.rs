@@ -8,8 +8,7 @@ use super::loads::PlannedLoad;
 use super::{Take, link};
 use crate::agent::protocol::Event;
 use crate::error::Result;
-use crate::load::live::Progress;
-use crate::load::{Kept, clock};
+use crate::load::{Kept, Spec, clock};
 use crate::parity::Transcript;
 use crate::record::hlog::{self, Hlog};
 use crate::record::samples::{Mark, Sample};
@@ -61,6 +60,8 @@ impl Take<'_> {
             // From here on they count for this load.
             side.stage.dependencies().await?;
         }
+        let length = load.specs.first().and_then(Spec::length);
+        self.ui.phase(phase, length);
         let counted = phase == "load";
         let rows = self.sides.first().map_or(0, |side| side.samples.len());
         let start_s = self.edge(phase, Mark::Start);
@@ -97,11 +98,11 @@ impl Take<'_> {
             };
             let event = event?;
             match event {
-                Event::Progress { progress } if index == 0 => {
-                    self.ui
-                        .now(&progress_line(phase, &progress, load.specs[0].slots()));
+                // Shown with the next tick: a second's figures of all sides at once.
+                Event::Progress { progress } => {
+                    let share = load.specs[index].own_share();
+                    self.ui.hear(index, progress, share);
                 }
-                Event::Progress { .. } => {}
                 Event::Over => {
                     over += 1;
                     if over == self.sides.len() {
@@ -161,26 +162,4 @@ impl Take<'_> {
             other_containers: Some(self.bench.run.other_containers().await?),
         })
     }
-}
-
-fn progress_line(phase: &str, progress: &Progress, slots: u64) -> String {
-    let not_completed = match progress.not_completed {
-        0 => String::new(),
-        count => format!(", {count} not completed"),
-    };
-    let Progress {
-        due,
-        p50_us,
-        p99_us,
-        late_p99_us,
-        ..
-    } = progress;
-    // A closed loop that time alone ends has no number of slots worth a mention.
-    let slots = match slots {
-        u64::MAX => format!("{due} requests"),
-        slots => format!("{due} of {slots} slots"),
-    };
-    format!(
-        "{phase}: {slots}, p50 {p50_us:.0} us, p99 {p99_us:.0} us, generator late p99 {late_p99_us:.1} us{not_completed}"
-    )
 }

@@ -154,9 +154,7 @@ impl<'a> Take<'a> {
         let phases = self.plan.phases;
         self.rest("baseline", phases.baseline.duration()).await?;
         self.warm_up(rhythms).await?;
-        let settle_s = self.now_s();
-        tokio::time::sleep(phases.settle.duration()).await;
-        self.end_phase("settle", settle_s);
+        self.settle(phases.settle.duration()).await;
 
         let mut loads: Vec<Vec<Loaded>> = Vec::new();
         for point in self.points.clone() {
@@ -250,10 +248,22 @@ impl<'a> Take<'a> {
         Ok(Ok(()))
     }
 
+    /// Nothing is asked and nothing read.
+    async fn settle(&mut self, duration: Duration) {
+        self.ui.phase("settle", Some(duration));
+        let start_s = self.now_s();
+        let end = tokio::time::Instant::now() + duration;
+        while tokio::time::Instant::now() + TICK_AT_REST < end {
+            tokio::time::sleep(TICK_AT_REST).await;
+            self.ui.refresh();
+        }
+        tokio::time::sleep_until(end).await;
+        self.end_phase("settle", start_s);
+    }
+
     /// A phase at rest, sampled.
     async fn rest(&mut self, phase: &str, duration: Duration) -> Result<()> {
-        let seconds = duration.as_secs_f64();
-        self.ui.now(&format!("{phase} {seconds:.1} s"));
+        self.ui.phase(phase, Some(duration));
         let start_s = self.edge(phase, Mark::Start);
         let end = tokio::time::Instant::now() + duration;
         while tokio::time::Instant::now() + TICK_AT_REST < end {
@@ -280,13 +290,15 @@ impl<'a> Take<'a> {
         now_s
     }
 
-    /// Reads what is cheap.
+    /// Reads what is cheap, then shows it.
     fn tick(&mut self, phase: &str) {
         let now_s = self.now_s();
-        for side in &mut self.sides {
+        for (index, side) in self.sides.iter_mut().enumerate() {
             let row = side.stage.sampler.tick(now_s, phase);
+            self.ui.sample(index, &row);
             side.samples.push(row);
         }
+        self.ui.refresh();
     }
 
     fn end_phase(&mut self, name: &str, start_s: f64) {

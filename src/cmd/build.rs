@@ -65,9 +65,10 @@ pub(super) fn buildable(context: &Context, kit: &Kit, names: &[String]) -> Resul
     for name in names {
         let adapter = kit.adapter(name)?;
         if let Some(reason) = &adapter.not_built {
-            return Err(Error::usage(format!(
-                "adapter {name} is not built here: {reason}"
-            )));
+            return Err(
+                Error::usage(format!("adapter {name} is not built here: {reason}"))
+                    .next("`shootout list adapters` shows those that are"),
+            );
         }
         adapters.push(adapter);
     }

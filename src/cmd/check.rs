@@ -70,6 +70,7 @@ pub fn check(context: &Context, asked: &cli::Check) -> Result<()> {
         let cleared = interrupts.unless(run.end()).await;
         outcome.and_then(|all| cleared.map(|()| all))
     })?;
+    context.ui.over();
     if context.json {
         print_json(&all)?
     } else {

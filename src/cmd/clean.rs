@@ -1,6 +1,6 @@
 //! `clean`: removes what this kit's labels mark.
 
-use super::{Context, print, print_json};
+use super::{Context, print_folded, print_json};
 use crate::engine::Engine;
 use crate::error::Result;
 
@@ -37,9 +37,12 @@ pub fn clean(context: &Context, dry_run: bool) -> Result<()> {
         .iter()
         .map(|name| format!("left alone: {name} (its run goes on)\n"));
     let text: String = containers.chain(images).chain(alive).collect();
-    print(if text.is_empty() {
-        "nothing to remove\n"
-    } else {
-        &text
-    })
+    let last = match (text.is_empty(), dry_run) {
+        (true, _) => "nothing to remove\n",
+        (false, true) => {
+            "nothing was removed yet: `shootout clean` does it; images are built again when they are needed\n"
+        }
+        (false, false) => "",
+    };
+    print_folded(&(text + last))
 }

@@ -50,20 +50,24 @@ pub fn compare(context: &Context, asked: &cli::Compare) -> Result<()> {
 }
 
 fn gate(comparison: &Comparison) -> Result<()> {
-    let fails = |what: String| Err(Error::new(Exit::Gate, what));
+    let fails = |what: String, next| Err(Error::new(Exit::Gate, what).next(next));
     match comparison.slower() {
         Some(false) => Ok(()),
         Some(true) => {
             let mut slower = comparison.verdicts.iter().filter(|pair| pair.newly_slower);
             let first = slower.next().map(|pair| pair.comparison.as_str());
             let more = slower.count();
-            fails(format!(
-                "slower in the second archive, and not in the first: {}, and {more} more",
-                first.unwrap_or_default()
-            ))
+            fails(
+                format!(
+                    "slower in the second archive, and not in the first: {}, and {more} more",
+                    first.unwrap_or_default()
+                ),
+                "the verdicts that differ are above; `shootout report` shows each archive's evidence",
+            )
         }
         None => fails(
             "the archives have no comparison in common: nothing says that nothing is slower".into(),
+            "compare archives of duels between the same sides, at the same work and rate",
         ),
     }
 }

@@ -1,7 +1,7 @@
 //! `doctor`: what this machine can and cannot measure.
 
 use super::run::topology;
-use super::{Context, print, print_json};
+use super::{Context, print_folded, print_json};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::guard::doctor::{Asked, findings};
@@ -37,20 +37,32 @@ pub fn doctor(context: &Context) -> Result<()> {
     if context.json {
         print_json(&serde_json::json!({ "ok": failed == 0, "findings": all }))?;
     } else {
-        print(
-            &all.iter()
-                .map(|finding| line(finding, context.ui.color()))
-                .collect::<String>(),
-        )?;
+        let color = context.ui.color();
+        let lines = all.iter().map(|finding| line(finding, color));
+        print_folded(&(lines.collect::<String>() + &outlook(&all, failed)))?;
     }
-    match failed {
-        0 => Ok(()),
-        1 => Err(Error::machine(
-            "one thing keeps this machine from measuring",
-        )),
-        more => Err(Error::machine(format!(
-            "{more} things keep this machine from measuring"
-        ))),
+    let what = match failed {
+        0 => return Ok(()),
+        1 => "one thing keeps this machine from measuring".to_owned(),
+        more => format!("{more} things keep this machine from measuring"),
+    };
+    Err(Error::machine(what).next("each line that says FAIL is followed by what to do about it"))
+}
+
+/// What it comes to, for somebody who sees it for the first time.
+fn outlook(all: &[Finding], failed: usize) -> String {
+    let warnings = all
+        .iter()
+        .filter(|finding| finding.level == Level::Warn)
+        .count();
+    match (failed, warnings) {
+        (1.., _) => String::new(),
+        (0, 0) => "\nThis machine can measure. Next: `shootout demo`\n".to_owned(),
+        (0, _) => format!(
+            "\nThis machine can measure, with {warnings} warnings: what they name is in absolute figures. \
+             Verdicts from interleaved pairs (`shootout duel`) stand most of it, and are withheld where \
+             they can't. Next: `shootout demo`\n"
+        ),
     }
 }
 

@@ -44,6 +44,7 @@ impl Job<'_> {
         let run = engine.begin_run()?;
         let measuring = self.measure(&engine, &run, resuming);
         let outcome = interrupts.unless(measuring).await;
+        self.context.ui.over();
         // Whoever interrupts again does not want to wait for an engine that hangs.
         let cleared = interrupts.unless(run.end()).await;
         outcome.and(cleared)
@@ -167,7 +168,8 @@ impl Job<'_> {
         let unmeasured = self.matrix.cells().filter(|key| !measured(key));
         match (unmeasured.count(), &holes.failures[..]) {
             (0, []) => Ok(()),
-            (_, [first, ..]) => Err(Error::incomplete(format!("incomplete: {first}"))),
+            (_, [first, ..]) => Err(Error::incomplete(format!("incomplete: {first}"))
+                .next("every hole and its reason is in the report; `shootout check NAME` shows each row that failed")),
             (count, []) => Err(Error::incomplete(format!("{count} cells have no valid run"))
                 .next("the reasons are above; a quieter machine, or more `retries` in the plan, may do")),
         }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Context, print, print_json};
+use super::{Context, print_folded, print_json};
 use crate::cli::Listed;
 use crate::error::Result;
 use crate::plan::kit::Entry;
@@ -50,7 +50,7 @@ pub fn list(context: &Context, what: Option<Listed>) -> Result<()> {
     if context.json {
         print_json(&items)
     } else {
-        print(&table(&items))
+        print_folded(&table(&items))
     }
 }
 

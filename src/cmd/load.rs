@@ -10,13 +10,17 @@ use serde::Serialize;
 use super::{Context, print, print_json};
 use crate::cli;
 use crate::error::{Error, Exit, Result};
-use crate::load::{self, Live, Measured, Pace, Spec, Template, Variant, clock, request};
+use crate::load::{self, Live, Measured, Pace, Progress, Spec, Template, Variant, clock, request};
 use crate::record::{derive, hlog, schema};
 use crate::report;
 use crate::stats::quantile;
+use crate::ui::View;
 
 /// The schedule begins so long after everything is ready.
 const LEAD_NS: u64 = 5_000_000;
+
+/// How often a running load is looked at, and shown.
+const LOOK: Duration = Duration::from_millis(250);
 
 /// An open loop lasts so long unless told otherwise, a closed loop until its requests are done.
 const DEFAULT_NS: u64 = 10 * clock::SECOND_NS;
@@ -58,10 +62,10 @@ pub fn load(context: &Context, asked: &cli::Load) -> Result<()> {
         drive(context, "warm-up", warm_up, &live)?;
     }
     if live.is_cancelled() {
-        return Err(Error::new(
-            Exit::Interrupted,
-            "interrupted during the warm-up",
-        ));
+        return Err(
+            Error::new(Exit::Interrupted, "interrupted during the warm-up")
+                .next("nothing was counted; the same command begins again"),
+        );
     }
     let Measured {
         load: mut figures,
@@ -97,7 +101,8 @@ pub fn load(context: &Context, asked: &cli::Load) -> Result<()> {
             "ended early, after {} slots; their ledger is true",
             figures.ledger.scheduled
         );
-        return Err(Error::new(Exit::Interrupted, what));
+        return Err(Error::new(Exit::Interrupted, what)
+            .next("the figures above are those of the slots until then"));
     }
     judge(&figures)
 }
@@ -139,29 +144,39 @@ fn judge(figures: &schema::Load) -> Result<()> {
         return Ok(());
     }
     let reasons = figures.invalid_reasons.join("; ");
-    Err(Error::incomplete(format!("the run is invalid: {reasons}")))
+    Err(Error::incomplete(format!("the run is invalid: {reasons}")).next(
+        "is the server up, and the machine idle? give the generator CPUs of its own (--cpus), or a lower --rate",
+    ))
 }
 
 /// Runs a load on its own thread and shows how it goes.
 fn drive(context: &Context, name: &str, spec: Spec, live: &Arc<Live>) -> Result<Measured> {
-    let slots = spec.slots();
+    let target = spec.target.to_string();
+    context.ui.begin(View::new(0, 0, 0.0, vec![target]));
+    context.ui.phase(name, spec.length());
     let seen = Arc::clone(live);
     let thread = std::thread::spawn(move || {
         let armed = load::arm(spec, &seen)?;
         armed.run(clock::now_ns() + LEAD_NS)
     });
+    let mut shown = Progress::default();
     while !thread.is_finished() {
-        std::thread::sleep(Duration::from_millis(100));
+        std::thread::sleep(LOOK);
         let now = live.progress();
-        context.ui.now(&format!(
-            "{name}: {} of {slots} slots, {} completed, p50 {:.0} us, p99 {:.0} us, generator late p99 {:.1} us",
-            now.due, now.completed, now.p50_us, now.p99_us, now.late_p99_us
-        ));
+        if now != shown {
+            context.ui.hear(0, now, 1.0);
+            shown = now;
+        }
+        context.ui.refresh();
     }
+    context.ui.over();
     let ended = thread
         .join()
         .map_err(|_| Error::unexpected("the load's thread panicked"))?;
-    ended.map_err(|e| Error::machine(format!("the load broke off: {e}")))
+    ended.map_err(|e| {
+        Error::machine(format!("the load broke off: {e}"))
+            .next("too many files or threads at once? fewer --connections, or a higher `ulimit -n`")
+    })
 }
 
 fn spec(asked: &cli::Load) -> Result<Spec> {
@@ -282,6 +297,8 @@ fn cancel_on_ctrl_c(live: &Arc<Live>) -> Result<()> {
         runtime.block_on(async {
             while tokio::signal::ctrl_c().await.is_ok() {
                 if live.is_cancelled() {
+                    // What is shown stays as it is, on lines of its own.
+                    eprintln!();
                     std::process::exit(Exit::Interrupted as i32);
                 }
                 live.cancel();

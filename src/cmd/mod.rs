@@ -6,12 +6,13 @@ use crate::cli::{Cli, Color, Common, Verb};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::plan::Kit;
-use crate::ui::{Ui, Volume};
+use crate::ui::{self, Ui, Volume};
 
 mod build;
 mod check;
 mod clean;
 mod compare;
+mod completions;
 mod doctor;
 mod documents;
 mod interrupts;
@@ -56,6 +57,7 @@ pub fn dispatch(cli: Cli) -> Result<()> {
         Verb::Compare(compare) => compare::compare(&context, &compare),
         Verb::Report(report) => report::report(&context, &report),
         Verb::Clean { dry_run } => clean::clean(&context, dry_run),
+        Verb::Completions { shell } => completions::completions(shell),
         Verb::Agent => crate::agent::serve(),
         Verb::Upstream => crate::upstream::serve(),
     }
@@ -98,6 +100,16 @@ fn print(text: &str) -> Result<()> {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         Err(error) => Err(Error::io("write", std::path::Path::new("stdout"), &error)),
     }
+}
+
+/// Prints lines for people: on a terminal they are wrapped between words.
+fn print_folded(text: &str) -> Result<()> {
+    let stdout = std::io::stdout();
+    if !stdout.is_terminal() {
+        return print(text);
+    }
+    let (columns, _) = ui::size(&stdout);
+    print(&format!("{}\n", ui::folded(text, columns)))
 }
 
 /// The engine, with what earlier runs left in it cleared away.

@@ -81,8 +81,12 @@ fn perform(
 ) -> Result<()> {
     let adapters = kit.adapters_of(&plan)?;
     let matrix = plan.cells(&adapters)?;
+    let workloads = kit.workloads_of(&plan)?;
     if asked.dry_run {
-        return print(&(plan.dry_run(&matrix) + &provable(&plan)?));
+        let sources = kit.sources(&plan)?;
+        let sources_bytes = sources.iter().map(|(_, bytes)| bytes.len()).sum();
+        let archive_bytes = plan.archive_bytes(&matrix, &workloads, sources_bytes);
+        return print(&(plan.dry_run(&matrix, archive_bytes) + &provable(&plan)?));
     }
     let dir = match resume.or(asked.out.as_deref()) {
         Some(dir) => dir.to_owned(),
@@ -91,7 +95,6 @@ fn perform(
             claimed(&kit.root.join("results"), &format!("{}-{stamp}", plan.name))?
         }
     };
-    let workloads = kit.workloads_of(&plan)?;
     let job = Job {
         context,
         kit,
@@ -169,7 +172,8 @@ fn unfinished_plan(dir: &Path, name: Option<&str>, asked: &cli::Run) -> Result<P
             "{} is of the plan {}, not of {name}",
             dir.display(),
             plan.name
-        ))),
+        ))
+        .next("--resume needs no plan: it goes on with the archive's own")),
         _ => Ok(plan),
     }
 }

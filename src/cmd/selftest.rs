@@ -9,6 +9,7 @@ pub fn selftest(context: &Context) -> Result<()> {
     let program = std::env::current_exe()
         .map_err(|e| Error::unexpected(format!("cannot find this program's own file: {e}")))?;
     let report = selftest::run(&program, |what| context.ui.now(what));
+    context.ui.over();
     if context.json {
         print_json(&report)?;
     } else {

@@ -14,6 +14,7 @@ use crate::plan::{Unit, dry_run};
 use crate::record::archive::{Archive, Evidence};
 use crate::record::schema::{Cell, CellKey, Hole};
 use crate::report::table;
+use crate::ui::View;
 
 /// What a unit takes beyond its phases, in seconds, before one was seen.
 const OVERHEAD_S: f64 = 2.0;
@@ -102,7 +103,8 @@ impl<'a> Units<'a> {
         let contests = self.contests(unit)?;
         while !valid && attempt <= self.job.plan.retries {
             attempt += 1;
-            let left = dry_run::clock(self.seconds_left(index));
+            let left_s = self.seconds_left(index);
+            let left = dry_run::clock(left_s);
             let again = match attempt {
                 1 => String::new(),
                 more => format!(", attempt {more}"),
@@ -117,7 +119,11 @@ impl<'a> Units<'a> {
                     ..key.clone()
                 })
                 .collect();
-            let measured = match self.measure(unit, &cells, &contests).await {
+            let names = contests.iter().map(Contest::contender).collect();
+            ui.begin(View::new(index, planned, left_s, names));
+            let measured = self.measure(unit, &cells, &contests).await;
+            ui.over();
+            let measured = match measured {
                 Ok(measured) => measured,
                 Err(Trouble::Failed(error)) => return Err(error.at(&title)),
                 Err(Trouble::Refused(refusal)) if self.job.keep_going => {

@@ -408,7 +408,10 @@ const LINE_MAX: usize = 256 * 1024 * 1024;
 impl Attached {
     /// Writes one line.
     pub async fn send(&mut self, line: &str) -> Result<()> {
-        let lost = |e: std::io::Error| Error::machine(format!("the agent is gone: {e}"));
+        let lost = |e: std::io::Error| {
+            Error::machine(format!("the agent is gone: {e}"))
+                .next("did somebody remove its container, or its memory run out? `docker events` and `dmesg` say")
+        };
         self.input.write_all(line.as_bytes()).await.map_err(lost)?;
         self.input.write_all(b"\n").await.map_err(lost)?;
         self.input.flush().await.map_err(lost)

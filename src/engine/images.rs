@@ -78,7 +78,10 @@ impl<'a> Images<'a> {
             return Err(Error::usage(format!(
                 "{source}/Dockerfile starts from itself: {}",
                 path.join(" -> ")
-            )));
+            ))
+            .next(
+                "name another image in one of their FROM lines: a build image, or shootout/run",
+            ));
         }
         let mut context = Context::read(&self.root.join(source))?;
         context.add(data)?;
@@ -89,9 +92,8 @@ impl<'a> Images<'a> {
             return image.await;
         }
         let Some(dockerfile) = context.text("Dockerfile").map(str::to_owned) else {
-            return Err(
-                Error::usage(format!("{source} has no Dockerfile")).next("see adapters/README.md")
-            );
+            return Err(Error::usage(format!("{source} has no Dockerfile"))
+                .next("write one: adapters/README.md says what it must hold"));
         };
         path.push(source.to_owned());
         let mut tags = BTreeMap::new();

@@ -1,6 +1,7 @@
 //! What a load is to do: all that the driver is told, and all that crosses to an agent.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -91,6 +92,25 @@ impl Spec {
             }
             Pace::Closed { .. } => None,
         }
+    }
+
+    /// How long it lasts on the clock; `None` where its requests end it.
+    pub fn length(&self) -> Option<Duration> {
+        match self.pace {
+            Pace::Closed { requests } if requests < u64::MAX => None,
+            _ => Some(Duration::from_nanos(self.end_ns())),
+        }
+    }
+
+    /// The share of the clock that is its own, from 0 to 1.
+    pub fn own_share(&self) -> f64 {
+        self.duration_ns as f64 / self.end_ns() as f64
+    }
+
+    /// When its last gap ends, in nanoseconds since the epoch.
+    fn end_ns(&self) -> u64 {
+        let last = self.slices.as_ref().and_then(|slices| slices.last());
+        last.map_or(self.duration_ns, Slice::gap_end_ns)
     }
 
     /// How many slots it has, or may have.

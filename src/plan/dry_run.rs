@@ -1,6 +1,7 @@
 //! What `--dry-run` says of a plan: what runs in which order, how long it takes, and what is missing.
 
 use super::contender::Contender;
+use super::disk::size;
 use super::matrix::{Matrix, Unit};
 use super::spec::{Kind, LEAST_PAIRS, Metric, Plan};
 use crate::record::schema::CellKey;
@@ -9,8 +10,9 @@ use crate::record::schema::CellKey;
 const SLOTS_OF_A_P99: f64 = 1000.0;
 
 impl Plan {
-    /// Every unit in its order, the phases of each kind of unit, the holes, the time.
-    pub fn dry_run(&self, matrix: &Matrix) -> String {
+    /// Every unit in its order, the phases of each kind of unit, the holes, the time; and the disk, of
+    /// which `archive_bytes` are guessed to be needed.
+    pub fn dry_run(&self, matrix: &Matrix, archive_bytes: f64) -> String {
         let total_s: f64 = matrix
             .units
             .iter()
@@ -33,6 +35,10 @@ impl Plan {
         for change in &self.overridden {
             text += &format!("  overridden  {change}\n");
         }
+        text += &format!(
+            "  disk  about {} for the archive, as an estimate\n",
+            size(archive_bytes)
+        );
         text += &self.phases_text(matrix);
         for caution in self.cautions(matrix) {
             text += &format!("  caution  {caution}\n");
@@ -206,12 +212,13 @@ mod tests {
         plan.adapters = vec!["express".parse().unwrap(), "fastify".parse().unwrap()];
         plan.overridden.push("load: 9 -> 60".into());
         let matrix = plan.cells(&adapters).unwrap();
-        let text = plan.dry_run(&matrix);
+        let text = plan.dry_run(&matrix, 1.7e6);
         assert!(
             text.starts_with("plan small: 18 cells, 36 min 00 s of phases"),
             "{text}"
         );
         assert!(text.contains("  overridden  load: 9 -> 60\n"));
+        assert!(text.contains("  disk  about 1.7 MB for the archive, as an estimate\n"));
         assert!(text.contains("at 100/s  baseline 1.5 s, warm-up 30 s, settle 6 s, load 60 s"));
         assert!(text.contains(" hole  hello  express: does not serve this workload\n"));
         let listed: Vec<&str> = text.lines().filter(|line| line.contains('#')).collect();
@@ -226,7 +233,7 @@ mod tests {
     #[test]
     fn a_closed_loops_dry_run_says_that_its_time_is_a_bound() {
         let plan = parse(CLOSED).unwrap();
-        let text = plan.dry_run(&plan.cells(&adapters()).unwrap());
+        let text = plan.dry_run(&plan.cells(&adapters()).unwrap(), 0.0);
         assert!(
             text.starts_with("plan loops: 12 cells, at most 22 min 30 s"),
             "{text}"
@@ -239,7 +246,7 @@ mod tests {
     #[test]
     fn a_duels_dry_run_shows_its_units() {
         let plan = parse(&DUEL.replace("together: 3", "together: 2\npairing: both")).unwrap();
-        let text = plan.dry_run(&plan.cells(&adapters()).unwrap());
+        let text = plan.dry_run(&plan.cells(&adapters()).unwrap(), 0.0);
         for line in [
             "plan fight: 30 units of 130 cells, 12 min 26 s of phases",
             "  at 1000/s  baseline 1 s, warm-up 5 s, settle 1 s, load 10 s, recovery 1 s\n",

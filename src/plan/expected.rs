@@ -48,7 +48,8 @@ pub(super) fn read(
                     "{}: unknown placeholder `{{{name}}}`: such a file holds none but {NONCE}",
                     source.file
                 );
-                return Err(Error::usage(what));
+                let next = "write the value out, one file for each value of the parameter";
+                return Err(Error::usage(what).next(next));
             }
         }
         files.insert(path.clone(), value);
@@ -62,6 +63,7 @@ fn not_json(source: &Source, error: &serde_json::Error) -> Error {
     let suffix = format!(" at line {line} column {column}");
     let what = what.strip_suffix(&suffix).unwrap_or(&what);
     Error::usage(format!("{}:{line}:{column}: {what}", source.file))
+        .next("the file must hold one JSON value: the body that is right")
 }
 
 #[cfg(test)]

@@ -281,12 +281,15 @@ fn utf8(name: &std::ffi::OsStr) -> Option<String> {
 
 /// Reads a file that a person wrote.
 fn read(path: &Path) -> Result<Source> {
+    let place = path.display();
     let text = std::fs::read_to_string(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => Error::usage(format!("there is no {}", path.display())),
+        std::io::ErrorKind::NotFound => Error::usage(format!("there is no {place}"))
+            .next("check the path, which begins in the current folder; `shootout list` shows what the kit has"),
         std::io::ErrorKind::InvalidData => {
-            Error::usage(format!("{} is not UTF-8 text", path.display()))
+            Error::usage(format!("{place} is not UTF-8 text")).next("save it as UTF-8")
         }
-        _ => Error::usage(format!("cannot read {}: {error}", path.display())),
+        _ => Error::usage(format!("cannot read {place}: {error}"))
+            .next("it must be a file that this user may read"),
     })?;
     Ok(Source::new(shown(path), text))
 }

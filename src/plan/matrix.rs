@@ -171,8 +171,10 @@ pub(super) fn hindrance(
     adapters: &[Adapter],
 ) -> Result<Option<String>> {
     let named = adapters.iter().find(|a| a.name == who.adapter);
-    let adapter =
-        named.ok_or_else(|| Error::usage(format!("there is no adapter `{}`", who.adapter)))?;
+    let adapter = named.ok_or_else(|| {
+        Error::usage(format!("there is no adapter `{}`", who.adapter))
+            .next("`shootout list adapters` shows those that there are")
+    })?;
     Ok(match &adapter.not_built {
         Some(reason) => Some(format!("not built: {reason}")),
         None if !adapter.serves(workload) => Some("does not serve this workload".to_owned()),

@@ -6,6 +6,7 @@ mod check;
 pub mod connections;
 pub mod contender;
 pub mod cpus;
+pub mod disk;
 pub mod dry_run;
 pub mod expect;
 pub mod expected;

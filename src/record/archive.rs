@@ -83,7 +83,9 @@ impl Archive {
     /// finished or none at all.
     pub fn resume(dir: &Path) -> Result<Self> {
         if dir.join(sums::FILE).exists() {
-            return Err(Error::usage(format!("{} is finished", dir.display())));
+            let what = format!("{} is finished", dir.display());
+            return Err(Error::usage(what)
+                .next("`shootout report` prints it; begin a new run with --out DIR"));
         }
         if !dir.join("plan.yaml").exists() {
             let what = format!("{} holds no run: it has no plan.yaml", dir.display());
@@ -117,8 +119,10 @@ impl Archive {
 
     fn lock(dir: &Path) -> Result<Self> {
         let lock = File::open(dir).map_err(|e| Error::io("open", dir, &e))?;
-        flock(&lock, FlockOperation::NonBlockingLockExclusive)
-            .map_err(|_| Error::usage(format!("another run is writing {}", dir.display())))?;
+        flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|_| {
+            Error::usage(format!("another run is writing {}", dir.display()))
+                .next("wait until it has ended, or choose another folder with --out DIR")
+        })?;
         Ok(Self {
             root: dir.to_owned(),
             _lock: lock,

@@ -61,8 +61,10 @@ pub fn write(source: &Source, out: &mut impl Write) -> Result<()> {
     let failed = |e: io::Error| Error::io("write", std::path::Path::new("the tar"), &e);
     let mut length = 0;
     for (path, size) in source.files() {
-        let header = header(path, size)
-            .ok_or_else(|| Error::usage(format!("{path} has no room in a tar")))?;
+        let header = header(path, size).ok_or_else(|| {
+            Error::usage(format!("{path} has no room in a tar"))
+                .next("a tar has room for paths of 255 bytes: give the file a shorter name")
+        })?;
         out.write_all(&header).map_err(failed)?;
         let mut written = 0;
         source.chunks(path, |chunk| {

@@ -36,7 +36,7 @@ pub fn table(load: &Load) -> String {
         text += &lag(name, cause);
     }
     text += &format!(
-        "\n{} scheduled = {} completed + {} wrong + {} timed out + {} failed + {} unsent + {} in flight\n",
+        "\n{} scheduled = {} completed + {} wrong + {} timed out\n  + {} failed + {} unsent + {} in flight\n",
         ledger.scheduled,
         ledger.completed,
         ledger.wrong_response,

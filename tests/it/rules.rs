@@ -162,7 +162,7 @@ fn no_registry_and_no_place_on_somebodys_machine_is_named() {
 }
 
 /// What git keeps or would keep, sorted.
-fn files(below: &[&str]) -> Vec<String> {
+pub fn files(below: &[&str]) -> Vec<String> {
     let listed = Command::new("git")
         .args([
             "ls-files",

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::docker::turn;
 use crate::kit::{cells, document};
-use crate::program::shootout;
+use crate::program::{program, shootout};
 
 #[test]
 fn the_smoke_plan_ends_with_an_archive_that_says_what_its_files_say() {
@@ -38,6 +38,7 @@ fn the_smoke_plan_ends_with_an_archive_that_says_what_its_files_say() {
     verify_tells_what_is_wrong(&archive, printed["id"].as_str().unwrap());
     reports_come_in_every_format_and_replace_nothing(&archive);
     is_not_written_over(&archive);
+    is_as_large_as_the_dry_run_said(&archive);
 }
 
 fn is_sound(cell: &Value) {
@@ -176,6 +177,26 @@ fn reports_come_in_every_format_and_replace_nothing(archive: &Path) {
     fs::write(&file, "mine").unwrap();
     to_file().exits(2).says(&["nothing is ever overwritten"]);
     assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
+}
+
+/// Within a factor of two: less, and a disk would fill; more, and nobody would believe it.
+fn is_as_large_as_the_dry_run_said(archive: &Path) {
+    let run = shootout().args("run smoke --dry-run").run().exits(0);
+    let (_, said) = run.stdout.split_once("disk  about ").unwrap();
+    let mut words = said.split_whitespace();
+    let (number, unit) = (words.next().unwrap(), words.next().unwrap());
+    let unit_bytes = if unit == "MB" { 1e6 } else { 1e3 };
+    let said_bytes = number.parse::<f64>().unwrap() * unit_bytes;
+    let listed = program("find").arg(archive).args("-type f -printf %s\\n");
+    let sizes = listed.run().exits(0).stdout;
+    let bytes: f64 = sizes.lines().map(|line| line.parse::<f64>().unwrap()).sum();
+    let attempts = cells(archive).len() as f64;
+    // Attempts beyond the two planned cells are in no estimate.
+    let ratio = said_bytes * attempts / 2.0 / bytes;
+    assert!(
+        (0.5..2.0).contains(&ratio),
+        "said {number} {unit}, is {bytes}"
+    );
 }
 
 fn is_not_written_over(archive: &Path) {
