@@ -9,6 +9,7 @@ use crate::plan::Overrides;
 use crate::plan::contender::Contender;
 use crate::plan::cpus::CpuList;
 use crate::plan::span::Span;
+use crate::stats::gate::Gate;
 
 /// Compares web frameworks honestly: equal work proven, open-loop load, archives anyone can recompute.
 #[derive(Parser)]
@@ -104,6 +105,9 @@ pub enum Verb {
     Selftest,
     /// Recompute everything in archives, offline
     Verify(Verify),
+    /// Run an archive's plan again from its own sources, or a plan that others published figures of: which
+    /// ratios and verdicts hold here
+    Reproduce(Reproduce),
     /// Two archives: their machines, ratio by ratio, verdict by verdict
     Compare(Compare),
     /// Print an archive
@@ -141,8 +145,8 @@ pub struct Check {
     pub workloads: Vec<String>,
 }
 
-/// `run`, `demo` and `duel`
-#[derive(Args)]
+/// `run`, `demo`, `duel` and `reproduce`
+#[derive(Args, Clone)]
 #[group(skip)]
 pub struct Run {
     #[command(flatten)]
@@ -157,6 +161,10 @@ pub struct Run {
     /// Go on after a build or parity failure; its cells become holes
     #[arg(long)]
     pub keep_going: bool,
+    /// Exit 6 unless this holds for the median of every adapter at every load: 'p99_ms < 10',
+    /// 'coverage >= 0.99'; may be given several times
+    #[arg(long, value_name = "EXPR")]
+    pub gate: Vec<Gate>,
 }
 
 /// `duel`
@@ -261,6 +269,33 @@ pub struct Verify {
     /// The id that the archive must have
     #[arg(long, value_name = "SHA256")]
     pub id: Option<String>,
+}
+
+/// `reproduce`
+#[derive(Args)]
+pub struct Reproduce {
+    /// A folder or a tar; or the name of a table in workloads/plans/published
+    #[arg(value_name = "ARCHIVE")]
+    pub what: String,
+    #[command(flatten)]
+    /// How.
+    pub run: Run,
+    /// Go on with a reproduction that was interrupted
+    #[arg(long, value_name = "DIR", conflicts_with = "out")]
+    pub resume: Option<PathBuf>,
+    /// Measure nothing: judge by this archive, which is there already
+    #[arg(long, value_name = "ARCHIVE", conflicts_with_all = ["resume", "out"])]
+    pub against: Option<PathBuf>,
+    /// Exit 6 where something is not reproduced; and where nothing can be judged
+    #[arg(long, value_enum, value_name = "ANSWER")]
+    pub fail_on: Option<FailOnAnswer>,
+}
+
+/// Answers that a gate can refuse.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[allow(missing_docs)]
+pub enum FailOnAnswer {
+    NotReproduced,
 }
 
 /// `compare`

@@ -15,6 +15,7 @@ mod machine;
 mod other_tools;
 mod parity;
 mod program;
+mod reproduce;
 mod request_head;
 mod rules;
 mod smoke;
