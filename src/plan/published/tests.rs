@@ -108,7 +108,7 @@ fn what_is_wrong_with_a_table_is_named() {
         (
             "median: rss,",
             "median: rsss,",
-            "t.yaml:13:34: t.csv: there is no column `rsss`",
+            "t.yaml:13:36: t.csv: there is no column `rsss`",
         ),
         ("runtime: runtime", "runtime: rt", "there is no column `rt`"),
         (

@@ -157,8 +157,9 @@ pub fn claims(there: &Summary) -> Vec<Claim> {
         .verdicts
         .iter()
         .map(|verdict| of_verdict(verdict, there));
-    // A duel's groups were alive side by side: of them the verdicts say what there is to say.
-    let ratios = match is_duel(there) {
+    // Of a duel's groups, alive side by side, the verdicts say what there is to say; of a search's, which
+    // were tried at rates that another session need not try, the intervals.
+    let ratios = match is_kind(there, "duel") || is_kind(there, "sustain") {
         true => vec![],
         false => ratios::claims(there),
     };
@@ -274,11 +275,14 @@ fn absent(claim: &Claim, summary: &Summary) -> String {
     if !texts(summary, "workloads").contains(workload) {
         return format!("the workload {workload} was not run here");
     }
-    let rates: BTreeSet<_> = summary.groups.iter().map(|group| group.rate_rps).collect();
+    let grouped = summary.groups.iter().map(|group| group.rate_rps);
+    let rates: BTreeSet<_> = grouped
+        .chain(summary.cells.iter().map(|cell| cell.key.rate_rps))
+        .collect();
     match claim.load {
         Load::At(rate) if !rates.contains(&Some(rate)) => format!("{rate}/s was not run here"),
         Load::Closed if !rates.contains(&None) => "no closed loop was run here".to_owned(),
-        _ if metric(figure).is_some() && is_duel(summary) => {
+        _ if metric(figure).is_some() && is_kind(summary, "duel") => {
             let Claim { a, b, .. } = claim;
             format!(
                 "{a} was not judged against {b} on {figure} here, at this load and by this rule"
@@ -293,8 +297,8 @@ fn takes_part(summary: &Summary, who: &str) -> bool {
     planned.iter().any(|name| name == who)
 }
 
-fn is_duel(summary: &Summary) -> bool {
-    summary.plan.get("kind").is_some_and(|kind| kind == "duel")
+fn is_kind(summary: &Summary, kind: &str) -> bool {
+    summary.plan.get("kind").is_some_and(|own| own == kind)
 }
 
 /// A list of texts in a session's plan.

@@ -66,14 +66,22 @@ fn reference<'a>(groups: &'a [Group], there: &Summary) -> Option<&'a Group> {
     order.find_map(|name| groups.iter().find(|group| contender(group) == name))
 }
 
-/// The same ratio in another session; none where one of the two was not measured at such a point.
+/// The same ratio in another session, at the first such point that says where it lies, or else at the
+/// first; none where the two were measured at no such point.
 pub(super) fn here(claim: &Claim, summary: &Summary) -> Option<Result<Shown, String>> {
     let points = summary.groups.chunk_by(|one, two| point(one) == point(two));
-    let mut fitting = points.filter(|groups| fits(&groups[0], claim));
-    fitting.find_map(|groups| {
+    let fitting = points.filter(|groups| fits(&groups[0], claim));
+    let mut all = fitting.filter_map(|groups| {
         let of = |who: &String| groups.iter().find(|group| contender(group) == *who);
         Some(shown(of(&claim.a)?, of(&claim.b)?, &claim.figure))
-    })
+    });
+    let first = all.next()?;
+    let says =
+        |shown: &Result<Shown, String>| shown.as_ref().is_ok_and(|shown| shown.range.is_some());
+    if says(&first) {
+        return Some(first);
+    }
+    Some(all.find(says).unwrap_or(first))
 }
 
 fn fits(group: &Group, claim: &Claim) -> bool {

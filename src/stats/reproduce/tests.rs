@@ -114,6 +114,7 @@ fn what_is_not_here_says_why() {
             });
         }),
         ("x took no part here", |here| {
+            here.groups.pop();
             here.plan["adapters"] = json!(["ref"]);
         }),
         ("the workload w was not run here", |here| {
@@ -207,6 +208,36 @@ fn duel(factor: f64, change: impl Fn(&mut Session)) -> Summary {
 }
 
 #[test]
+fn a_figure_of_no_particular_load_is_taken_where_it_was_repeated() {
+    let at = |rate: u64, runs: u32, adapter: &str, cpu: [f64; 3]| Group {
+        rate_rps: Some(rate),
+        valid_runs: runs,
+        healthy_runs: runs,
+        ..group(adapter, cpu)
+    };
+    let claim = Claim {
+        load: Load::Any,
+        connections: None,
+        ..claims(&matrix(vec![
+            group("ref", [100.0, 101.0, 102.0]),
+            group("x", [150.0, 151.0, 152.0]),
+        ]))
+        .remove(0)
+    };
+    let few = [at(10, 2, "ref", [1.0; 3]), at(10, 2, "x", [1.0; 3])];
+    let many = [at(20, 3, "ref", [1.0; 3]), at(20, 3, "x", [2.0; 3])];
+    for (groups, answer) in [
+        ([few.clone(), many.clone()].concat(), Answer::Reproduced),
+        ([many, few.clone()].concat(), Answer::Reproduced),
+        (few.to_vec(), Answer::NoVerdict),
+    ] {
+        let all = Reproduction::of(std::slice::from_ref(&claim), &matrix(groups));
+        assert_eq!(all.ratios[0].answer, answer);
+        assert_eq!((all.ratios[0].r#loop, all.ratios[0].rate_rps), (None, None));
+    }
+}
+
+#[test]
 fn verdicts_are_answered_by_verdicts() {
     let as_it_is = |factor| duel(factor, |_| {});
     for (there, here, answer, why) in [
@@ -217,7 +248,7 @@ fn verdicts_are_answered_by_verdicts() {
         (1.2, 1.0, Answer::NotReproduced, "nothing in common"),
         (1.0, 1.2, Answer::NotReproduced, "nothing in common"),
         (1.0, 1.0, Answer::NoVerdict, "nothing is claimed there"),
-        (1.008, 1.0, Answer::NoVerdict, "interval includes 1"),
+        (1.006, 1.0, Answer::NoVerdict, "interval includes 1"),
     ] {
         let one = cpu(&as_it_is(there), &as_it_is(here));
         assert_eq!(one.answer, answer, "{there}, {here}: {one:?}");
