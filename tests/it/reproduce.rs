@@ -66,7 +66,7 @@ fn an_archive_is_run_again_from_its_own_sources_and_every_ratio_is_answered() {
     assert_eq!(answers["here"]["archive"], second.to_str().unwrap());
     assert_eq!(
         answers["changed"],
-        serde_json::json!(["settle: 100ms -> 200ms"])
+        serde_json::json!(["settle: 0.1 -> 0.2"])
     );
     let ratios = answers["ratios"].as_array().unwrap();
     assert_eq!(answers["no_verdict"], ratios.len(), "{answers}");
@@ -92,7 +92,7 @@ fn offline(kit: &Kit, first: &Path, second: &Path) {
     let said = reproduce(&archive, second).run().exits(0);
     said.says(&[
         "0 reproduced, 0 not reproduced",
-        "Run with settle: 100ms -> 200ms",
+        "Run with settle: 0.1 -> 0.2",
     ]);
     let failing = reproduce(&archive, second).args("--fail-on not-reproduced");
     failing.run().exits(6).says(&["nothing could be judged"]);
@@ -137,7 +137,7 @@ fn what_can_not_be_run_again_is_refused_before_anything_is_begun() {
             2,
             "no archive smoe, and no published table",
         ),
-        ("reproduce smoe", 2, "published tables: later, some"),
+        ("reproduce smoe", 2, "nodefony, some"),
         ("reproduce later", 2, "there is no plan later here"),
         ("reproduce later", 2, "--against ARCHIVE"),
         ("reproduce some --rates 0", 2, "a rate of 0"),
