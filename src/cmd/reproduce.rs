@@ -234,10 +234,14 @@ fn judge(
     let (here, summary) = read(path)?;
     let source = Source::open(path).map_err(|e| e.at(path.display()))?;
     let claims = subject.claims(&summary, &source)?;
+    let reproduction = Reproduction::of(&claims, &summary);
     let document = Document {
+        reproduction: match &subject {
+            Subject::Archive { summary, .. } => reproduction.besides(summary),
+            Subject::Published { .. } => reproduction,
+        },
         there: subject.named(),
         here,
-        reproduction: Reproduction::of(&claims, &summary),
     };
     if context.json {
         print_json(&document)?;

@@ -149,6 +149,14 @@ impl Reproduction {
             ratios,
         }
     }
+
+    /// Without what was changed there already.
+    #[must_use]
+    pub fn besides(mut self, there: &Summary) -> Self {
+        let before = texts(there, "overridden");
+        self.changed.retain(|change| !before.contains(change));
+        self
+    }
 }
 
 /// Every ratio and verdict of a session.

@@ -60,6 +60,7 @@ fn a_matrix_is_answered_by_its_ratios_and_not_by_its_machine() {
     assert_eq!((all.reproduced, all.not_reproduced), (1, 0));
     assert_eq!(all.no_verdict, 5, "figures that neither has");
     assert_eq!(all.changed, ["load: 60 -> 12"]);
+    assert!(all.besides(&there).changed.is_empty(), "so it was there");
     let one = cpu(&there, &here);
     assert_eq!((one.a.as_str(), one.b.as_str()), ("x", "ref"));
     assert_eq!((one.r#loop, one.rate_rps), (Some("open"), Some(1000)));
