@@ -9,6 +9,7 @@ use crate::plan::Overrides;
 use crate::plan::contender::Contender;
 use crate::plan::cpus::CpuList;
 use crate::plan::span::Span;
+use crate::stats::gate::Gate;
 
 mod examples;
 
@@ -129,6 +130,9 @@ pub enum Verb {
     /// Recompute everything in archives, offline
     #[command(after_help = examples::VERIFY)]
     Verify(Verify),
+    /// Run an archive's plan again from its own sources, or a plan that others published figures of: which
+    /// ratios and verdicts hold here
+    Reproduce(Reproduce),
     /// Two archives: their machines, ratio by ratio, verdict by verdict
     #[command(after_help = examples::COMPARE)]
     Compare(Compare),
@@ -185,8 +189,8 @@ pub struct Check {
     pub workloads: Vec<String>,
 }
 
-/// `run`, `demo` and `duel`
-#[derive(Args)]
+/// `run`, `demo`, `duel` and `reproduce`
+#[derive(Args, Clone)]
 #[group(skip)]
 pub struct Run {
     #[command(flatten)]
@@ -201,6 +205,10 @@ pub struct Run {
     /// Go on after a build or parity failure; its cells become holes
     #[arg(long)]
     pub keep_going: bool,
+    /// Exit 6 unless this holds for the median of every adapter at every load: 'p99_ms < 10',
+    /// 'coverage >= 0.99'; may be given several times
+    #[arg(long, value_name = "EXPR")]
+    pub gate: Vec<Gate>,
 }
 
 /// `duel`
@@ -305,6 +313,33 @@ pub struct Verify {
     /// The id that the archive must have
     #[arg(long, value_name = "SHA256")]
     pub id: Option<String>,
+}
+
+/// `reproduce`
+#[derive(Args)]
+pub struct Reproduce {
+    /// A folder or a tar; or the name of a table in workloads/plans/published
+    #[arg(value_name = "ARCHIVE")]
+    pub what: String,
+    #[command(flatten)]
+    /// How.
+    pub run: Run,
+    /// Go on with a reproduction that was interrupted
+    #[arg(long, value_name = "DIR", conflicts_with = "out")]
+    pub resume: Option<PathBuf>,
+    /// Measure nothing: judge by this archive, which is there already
+    #[arg(long, value_name = "ARCHIVE", conflicts_with_all = ["resume", "out"])]
+    pub against: Option<PathBuf>,
+    /// Exit 6 where something is not reproduced; and where nothing can be judged
+    #[arg(long, value_enum, value_name = "ANSWER")]
+    pub fail_on: Option<FailOnAnswer>,
+}
+
+/// Answers that a gate can refuse.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[allow(missing_docs)]
+pub enum FailOnAnswer {
+    NotReproduced,
 }
 
 /// `compare`

@@ -22,10 +22,11 @@ struct Document {
     comparison: Comparison,
 }
 
+/// An archive, as it was named.
 #[derive(Serialize)]
-struct Named {
-    archive: String,
-    id: Option<String>,
+pub(super) struct Named {
+    pub(super) archive: String,
+    pub(super) id: Option<String>,
 }
 
 /// Compares two archives that hold what they say; exit 5 where one does not, 6 where a gate does not
@@ -73,7 +74,7 @@ fn gate(comparison: &Comparison) -> Result<()> {
 }
 
 /// An archive's summary, once it is known to hold.
-fn read(path: &Path) -> Result<(Named, Summary)> {
+pub(super) fn read(path: &Path) -> Result<(Named, Summary)> {
     let place = path.display();
     let options = Options {
         allow_smoke: true,

@@ -14,9 +14,10 @@ use crate::engine::{self, Engine, Image, Images};
 use crate::error::{Error, Exit, Result};
 use crate::plan::{Adapter, Kit, Matrix, Plan, Workload};
 use crate::record::archive::Archive;
-use crate::record::schema::CellKey;
+use crate::record::schema::{CellKey, Summary};
 use crate::report::{self, terminal};
 use crate::sample::host::Host;
+use crate::stats::gate::Gate;
 
 /// A run, all that it needs.
 pub(super) struct Job<'a> {
@@ -29,6 +30,12 @@ pub(super) struct Job<'a> {
     pub(super) matrix: Matrix,
     pub(super) dir: PathBuf,
     pub(super) keep_going: bool,
+    /// What must hold at its end.
+    pub(super) gates: Vec<Gate>,
+    /// The command that goes on with it, but for its folder.
+    pub(super) resume: String,
+    /// Whether its outcome is printed; who judges it prints what came of that.
+    pub(super) prints: bool,
 }
 
 impl Job<'_> {
@@ -55,7 +62,7 @@ impl Job<'_> {
         if !self.dir.join("plan.yaml").exists() || self.dir.join("SHA256SUMS").exists() {
             return error;
         }
-        let resume = format!("shootout run --resume {}", self.dir.display());
+        let resume = format!("{} {}", self.resume, self.dir.display());
         let next = if error.next.is_empty() {
             format!("finished cells are kept; go on with `{resume}`")
         } else {
@@ -148,7 +155,9 @@ impl Job<'_> {
         };
         let (summary, id) = archive.finish(generator(bench), holes.list, reasons)?;
         let path = self.dir.display().to_string();
-        if self.context.json {
+        if !self.prints {
+            self.context.ui.step(&format!("archive {path}, id {id}"));
+        } else if self.context.json {
             print(&report::json::render(&summary, Some(&id))?)?;
         } else {
             let archive = terminal::Archive {
@@ -167,11 +176,24 @@ impl Job<'_> {
         };
         let unmeasured = self.matrix.cells().filter(|key| !measured(key));
         match (unmeasured.count(), &holes.failures[..]) {
-            (0, []) => Ok(()),
+            (0, []) => self.gates_hold(&summary),
             (_, [first, ..]) => Err(Error::incomplete(format!("incomplete: {first}"))
                 .next("every hole and its reason is in the report; `shootout check NAME` shows each row that failed")),
             (count, []) => Err(Error::incomplete(format!("{count} cells have no valid run"))
                 .next("the reasons are above; a quieter machine, or more `retries` in the plan, may do")),
+        }
+    }
+
+    /// What was not measured at all is incomplete, which is worse than a gate that does not hold.
+    fn gates_hold(&self, summary: &Summary) -> Result<()> {
+        let failures = self.gates.iter().flat_map(|gate| gate.failures(summary));
+        let failures: Vec<String> = failures.collect();
+        match &failures[..] {
+            [] => Ok(()),
+            [first, more @ ..] => {
+                let what = format!("a gate does not hold: {first}, and {} more", more.len());
+                Err(Error::new(Exit::Gate, what))
+            }
         }
     }
 }

@@ -2,11 +2,21 @@
 //! of their own.
 
 use super::contender::Contender;
+use super::cpus::CpuAsk;
 use super::names;
 use super::spec::Plan;
 use crate::error::{Error, Result};
 
 impl Plan {
+    /// The same for another machine: as many CPUs for the target, whichever they are there.
+    pub fn elsewhere(mut self) -> Self {
+        if let CpuAsk::List(cpus) = &self.limits.target_cpus {
+            self.limits.target_cpus = CpuAsk::Count(cpus.len() as u32);
+        }
+        self.load_cpus = None;
+        self
+    }
+
     /// The same at each of the plan's levels of equity.
     pub fn at_its_levels(mut self) -> Result<Self> {
         if self.levels.is_empty() {
@@ -61,6 +71,17 @@ mod tests {
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
         let made = parse(DUEL).unwrap().between(&sides(&many)).unwrap();
         assert!(names::check(&made.name).is_ok(), "{}", made.name);
+    }
+
+    #[test]
+    fn elsewhere_a_plan_asks_for_as_many_cpus_and_not_for_the_same() {
+        let mut plan = parse(DUEL).unwrap();
+        plan.limits.target_cpus = CpuAsk::List("2-3".parse().unwrap());
+        plan.load_cpus = Some("0-1".parse().unwrap());
+        let plan = plan.elsewhere();
+        assert_eq!(plan.limits.target_cpus, CpuAsk::Count(2));
+        assert_eq!(plan.load_cpus, None);
+        assert_eq!(plan.clone().elsewhere(), plan);
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub use super::phases::{Phases, WarmUp};
 use super::span::{Seconds, Span};
 use super::yaml::{Source, at};
 use crate::error::{Error, Result};
+use crate::stats::claim::SMALLEST_EFFECT;
 use crate::stats::judge::Healthy;
 
 /// A checked plan. It is also what an archive's `plan.yaml` holds: resolved, with what was overridden.
@@ -279,9 +280,6 @@ pub(super) const LEAST_PAIRS: u32 = 6;
 
 /// Series of windows a side, as the published experiments ran them.
 const SERIES: u32 = 2;
-
-/// Differences below this one are of no interest (METHOD, rule 15).
-const SMALLEST_EFFECT: f64 = 0.005;
 
 impl Plan {
     /// Reads and checks a plan by itself; whether its adapters and workloads exist, the kit knows.

@@ -1,6 +1,7 @@
 //! Small, valid archives for tests: two adapters, two repetitions, 2 s of load at 1,000/s each; and a
 //! pair of the same two, which share 2 s of load at 2,000/s of own time.
 
+use std::fs;
 use std::path::Path;
 
 use serde_json::json;
@@ -21,6 +22,8 @@ use crate::record::schema::{
     Cell, CellKey, Connect, Dependency, Generator, Hole, Lateness, Ledger, Limits, MaskSeed,
     Paired, Phase,
 };
+use crate::record::source::Source;
+use crate::record::sums;
 
 /// Too short to be published. Its seed puts the first adapter first in both repetitions.
 pub const PLAN: &str = "\
@@ -109,6 +112,17 @@ pub fn duel() -> TempDir {
     }
     archive.finish(generator(), vec![], vec![]).unwrap();
     dir
+}
+
+/// Makes the sums right again, as someone who alters an archive would.
+pub fn sum_again(dir: &Path) {
+    let _ = fs::remove_file(dir.join(sums::FILE));
+    let source = Source::open(dir).unwrap();
+    let all = source
+        .files()
+        .map(|(path, _)| (path.to_owned(), source.sha256(path).unwrap()))
+        .collect();
+    fs::write(dir.join(sums::FILE), sums::write(&all)).unwrap();
 }
 
 /// An archive with one cell, as a killed run leaves it.

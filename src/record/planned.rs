@@ -10,6 +10,7 @@ use crate::record::derive::Given;
 use crate::record::schema::{Cell, CellKey, Group};
 use crate::record::source::Source;
 use crate::record::{bounds, compare};
+use crate::stats::claim::SMALLEST_EFFECT;
 use crate::stats::duel::{DuelRules, Pairing};
 use crate::stats::groups::{self, Run};
 use crate::stats::judge::Healthy;
@@ -23,8 +24,6 @@ const LEAST_RUNS: u32 = 3;
 const TOLERANCE: f64 = 0.5;
 /// A duel has pairs instead, each valid.
 const LEAST_PAIRS: u32 = 6;
-/// The least difference that anybody cares for, where a duel says none.
-const SMALLEST_EFFECT: f64 = 0.005;
 
 /// The plan's part in what was computed.
 #[derive(Clone, Debug)]
@@ -356,7 +355,8 @@ fn tolerance(source: &Source, workload: &str) -> Result<f64> {
     Ok(bytes.and_then(Value::as_f64).unwrap_or(TOLERANCE))
 }
 
-fn yaml(source: &Source, path: &str) -> Result<Value> {
+/// One of an archive's YAML files, read without its meaning.
+pub(super) fn yaml(source: &Source, path: &str) -> Result<Value> {
     let text = bounds::yaml(source, path).map_err(|e| e.at(path))?;
     serde_yaml::from_str(&text).map_err(|e| Error::unverified(format!("{path}: not YAML: {e}")))
 }

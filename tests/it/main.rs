@@ -21,6 +21,7 @@ mod other_tools;
 mod page;
 mod parity;
 mod program;
+mod reproduce;
 mod request_head;
 mod rules;
 mod smoke;
