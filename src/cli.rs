@@ -98,6 +98,8 @@ pub enum Verb {
     },
     /// Is A faster than B: the others of the sides judged against the last, in interleaved pairs
     Duel(Duel),
+    /// The highest rate that keeps p99 under a bound, for each of these targets
+    Sustain(Sustain),
     /// The load engine alone, against a server on this machine
     Load(Load),
     /// Is the instrument true here: hostile servers, known latency laws, its own ceiling
@@ -141,7 +143,7 @@ pub struct Check {
     pub workloads: Vec<String>,
 }
 
-/// `run`, `demo` and `duel`
+/// `run`, `demo`, `duel` and `sustain`
 #[derive(Args)]
 #[group(skip)]
 pub struct Run {
@@ -179,6 +181,34 @@ pub struct Duel {
     /// The same work at each level of equity: bare, and with equal service
     #[arg(long, conflicts_with = "workload")]
     pub levels: bool,
+    #[command(flatten)]
+    /// How.
+    pub run: Run,
+}
+
+/// `sustain`
+#[derive(Args)]
+pub struct Sustain {
+    /// Adapters, or variants as NAME@LABEL
+    #[arg(required = true, value_name = "ADAPTER")]
+    pub targets: Vec<Contender>,
+    /// At what; by default what the plan `sustain` says
+    #[arg(
+        short,
+        long = "workload",
+        value_name = "WORKLOAD",
+        value_delimiter = ','
+    )]
+    pub workload: Vec<String>,
+    /// The response p99 that a held rate keeps, as in 10ms
+    #[arg(long, value_name = "TIME")]
+    pub p99: Option<Span>,
+    /// The lowest rate that is tried
+    #[arg(long, value_name = "RPS")]
+    pub from: Option<u64>,
+    /// The highest
+    #[arg(long, value_name = "RPS")]
+    pub to: Option<u64>,
     #[command(flatten)]
     /// How.
     pub run: Run,

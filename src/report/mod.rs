@@ -6,6 +6,7 @@ pub mod json;
 mod lists;
 pub mod load;
 pub mod markdown;
+pub mod sustain;
 pub mod table;
 pub mod terminal;
 pub mod verdicts;

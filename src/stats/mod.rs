@@ -22,4 +22,6 @@ pub mod quantile;
 mod scipy;
 #[cfg(test)]
 mod simulate;
+pub mod stalls;
 pub mod student;
+pub mod sustain;

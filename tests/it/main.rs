@@ -18,6 +18,7 @@ mod program;
 mod request_head;
 mod rules;
 mod smoke;
+mod sustain;
 mod targets;
 mod together;
 mod usage;
