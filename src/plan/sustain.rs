@@ -234,7 +234,7 @@ mod tests {
             SUSTAIN,
             &[
                 (LADDER, "", "1:1: `ladder` is missing"),
-                (LADDER, "rates_rps: []\n", "5:12: `ladder` is missing"),
+                (LADDER, "rates_rps: []\n", "1:1: `ladder` is missing"),
                 (
                     LADDER,
                     "rates_rps: [2000, 1000]\n",
@@ -246,16 +246,16 @@ mod tests {
                     "7:12: `rates_rps` and `ladder`",
                 ),
                 ("from: 1000", "from: 0", "5:16: a rate of 0"),
-                ("from: 1000", "from: 400", "8:48: 2 s at 400/s: a p99 needs"),
+                ("from: 1000", "from: 400", "8:63: 2 s at 400/s: a p99 needs"),
                 (
                     "to: 50000",
                     "to: 1000",
                     "5:26: to 1000: expected a rate above",
                 ),
                 ("to: 50000", "to: 20000000", "5:26: a rate of 20000000"),
-                ("fine: 1.05", "fine: 1", "5:53: fine 1: expected a factor"),
-                ("fine: 1.05", "fine: .nan", "5:53: fine NaN"),
-                ("fine: 1.05", "fine: 1.001", "5:53: fine 1.001: more than"),
+                ("fine: 1.05", "fine: 1", "5:52: fine 1: expected a factor"),
+                ("fine: 1.05", "fine: .nan", "5:52: fine NaN"),
+                ("fine: 1.05", "fine: 1.001", "5:52: fine 1.001: more than"),
                 (
                     "coarse: 1.3",
                     "coarse: 1.01",
@@ -264,7 +264,7 @@ mod tests {
                 (
                     "coarse: 1.3",
                     "corse: 1.3",
-                    "5:9: ladder: unknown field `corse`",
+                    "5:33: ladder: unknown field `corse`",
                 ),
                 ("trials: 3", "trials: 2", "7:9: trials 2: expected an odd"),
                 ("trials: 3", "trials: 0", "7:9: trials 0: expected 1 to"),
@@ -284,7 +284,7 @@ mod tests {
                     "healthy: {coverage: 1, p99_ms: 1}",
                     "7:10: `healthy` differs from `criterion`",
                 ),
-                ("seconds: 1", "seconds: 1, rate_rps: 0", "8:47: rate_rps 0"),
+                ("seconds: 1", "seconds: 1, rate_rps: 0", "8:55: rate_rps 0"),
                 (
                     "target_cpus: 1",
                     "target_cpus: all",

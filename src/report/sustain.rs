@@ -62,11 +62,14 @@ fn table<'a>(rows: &[&'a Sustained]) -> Table<'a> {
 
 fn title(row: &Sustained) -> String {
     format!(
-        "Sustained: {}, {}, {} connections, {} generator threads ({})",
+        "Sustained: {}, {}, {} connections, {} ({})",
         plain(&row.workload),
         plain(&row.mode),
         row.connections,
-        row.threads,
+        match row.threads {
+            1 => "1 thread".to_owned(),
+            threads => format!("{threads} threads"),
+        },
         level(row.level)
     )
 }

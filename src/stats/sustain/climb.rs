@@ -193,7 +193,7 @@ mod tests {
             .iter()
             .flat_map(|r| [*r, *r])
             .collect();
-        assert_eq!(asked, [&twice[..], &[13, 12]].concat());
+        assert_eq!(asked, [&twice[..], &[13, 12, 13, 12]].concat());
         assert_eq!(climb.interval(), (Some(12), Some(13)));
     }
 

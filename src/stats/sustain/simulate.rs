@@ -29,7 +29,8 @@ struct Nature {
     noise: f64,
     /// How far the machine has come from its first speed after a hundred trials, as a share.
     drift: f64,
-    /// The share of trials that are invalid.
+    /// The share of trials that are invalid: of a fifth of all cells, each tried again once, a fifth of
+    /// that.
     invalid: f64,
 }
 
@@ -116,7 +117,7 @@ fn the_knee_is_found_within_two_percent_though_a_fifth_of_the_trials_is_wrong() 
         ),
         (
             Nature {
-                invalid: 0.2,
+                invalid: 0.04,
                 ..clear
             },
             55.0,
@@ -133,7 +134,7 @@ fn the_knee_is_found_within_two_percent_though_a_fifth_of_the_trials_is_wrong() 
                 wrong: 0.2,
                 noise: 0.02,
                 drift: 0.02,
-                invalid: 0.1,
+                invalid: 0.04,
             },
             100.0,
         ),
