@@ -121,6 +121,8 @@ pub enum Verb {
     /// Is A faster than B: the others of the sides judged against the last, in interleaved pairs
     #[command(after_help = examples::DUEL)]
     Duel(Duel),
+    /// The highest rate that keeps p99 under a bound, for each of these targets
+    Sustain(Sustain),
     /// The load engine alone, against a server on this machine
     #[command(after_help = examples::LOAD)]
     Load(Load),
@@ -189,7 +191,7 @@ pub struct Check {
     pub workloads: Vec<String>,
 }
 
-/// `run`, `demo`, `duel` and `reproduce`
+/// `run`, `demo`, `duel`, `sustain` and `reproduce`
 #[derive(Args, Clone)]
 #[group(skip)]
 pub struct Run {
@@ -231,6 +233,34 @@ pub struct Duel {
     /// The same work at each level of equity: bare, and with equal service
     #[arg(long, conflicts_with = "workload")]
     pub levels: bool,
+    #[command(flatten)]
+    /// How.
+    pub run: Run,
+}
+
+/// `sustain`
+#[derive(Args)]
+pub struct Sustain {
+    /// Adapters, or variants as NAME@LABEL
+    #[arg(required = true, value_name = "ADAPTER")]
+    pub targets: Vec<Contender>,
+    /// At what; by default what the plan `sustain` says
+    #[arg(
+        short,
+        long = "workload",
+        value_name = "WORKLOAD",
+        value_delimiter = ','
+    )]
+    pub workload: Vec<String>,
+    /// The response p99 that a held rate keeps, as in 10ms
+    #[arg(long, value_name = "TIME")]
+    pub p99: Option<Span>,
+    /// The lowest rate that is tried
+    #[arg(long, value_name = "RPS")]
+    pub from: Option<u64>,
+    /// The highest
+    #[arg(long, value_name = "RPS")]
+    pub to: Option<u64>,
     #[command(flatten)]
     /// How.
     pub run: Run,

@@ -53,6 +53,7 @@ pub fn dispatch(cli: Cli) -> Result<()> {
             run::run(&context, plan.as_deref(), &run, resume.as_deref())
         }
         Verb::Duel(duel) => run::duel(&context, &duel),
+        Verb::Sustain(sustain) => run::sustain(&context, &sustain),
         Verb::Load(load) => load::load(&context, &load),
         Verb::Selftest => selftest::selftest(&context),
         Verb::Verify(verify) => verify::verify(&context, &verify),

@@ -1,4 +1,4 @@
-//! `run`, `demo` and `duel`: which plan, on which CPUs, into which folder. What follows is a [`Job`].
+//! `run`, `demo`, `duel` and `sustain`: which plan, on which CPUs, into which folder. What follows is a [`Job`].
 
 use std::fs;
 use std::io::ErrorKind;
@@ -13,6 +13,7 @@ use crate::engine::{self, Images};
 use crate::error::{Error, Result};
 use crate::load::clock;
 use crate::plan::cpus::{Cpu, CpuAsk, CpuList, allot};
+use crate::plan::made::Asked;
 use crate::plan::spec::PlannedLimits;
 use crate::plan::{Kit, Overrides, Plan};
 use crate::record::planned::Planned;
@@ -22,6 +23,8 @@ use crate::stats::provable::sentences;
 
 /// The plan that `duel` fills in.
 const DUEL: &str = "duel";
+/// The plan that `sustain` fills in.
+const SUSTAIN: &str = "sustain";
 
 /// Runs a plan by name or path, or goes on with the archive in `resume`.
 pub fn run(
@@ -70,6 +73,30 @@ fn duel_plan(kit: &Kit, asked: &cli::Duel) -> Result<Plan> {
     plan.between(&asked.sides)
 }
 
+/// Runs the kit's plan of that name for these targets.
+pub fn sustain(context: &Context, asked: &cli::Sustain) -> Result<()> {
+    let kit = context.kit()?;
+    let host = Host::read(&Roots::default());
+    for who in &asked.targets {
+        kit.adapter(&who.adapter)?.check_label(&who.label)?;
+    }
+    for workload in &asked.workload {
+        kit.workload(workload)?;
+    }
+    let mut plan = kit.plan(SUSTAIN)?;
+    if !asked.workload.is_empty() {
+        plan.workloads.clone_from(&asked.workload);
+    }
+    let bounds = Asked {
+        p99: asked.p99,
+        from: asked.from,
+        to: asked.to,
+    };
+    let plan = plan.sustaining(&asked.targets, bounds)?;
+    let plan = settled(plan, &host, &asked.run.overrides)?;
+    perform(context, &kit, host, plan, &asked.run, &Begin::new(None))
+}
+
 /// How a run begins, and what is said at its end.
 pub(super) struct Begin<'a> {
     /// The archive that it goes on with; else it begins one.
@@ -102,11 +129,13 @@ pub(super) fn perform(
     let adapters = kit.adapters_of(&plan)?;
     let matrix = plan.cells(&adapters)?;
     let workloads = kit.workloads_of(&plan)?;
+    let rules = Planned::read(&plan.to_yaml()?)?;
     if asked.dry_run {
         let sources = kit.sources(&plan)?;
         let sources_bytes = sources.iter().map(|(_, bytes)| bytes.len()).sum();
         let archive_bytes = plan.archive_bytes(&matrix, &workloads, sources_bytes);
-        return print(&(plan.dry_run(&matrix, archive_bytes) + &provable(&plan)?));
+        let text = plan.dry_run(&matrix, rules.sustain.as_ref(), archive_bytes);
+        return print(&(text + &provable(&rules)));
     }
     let dir = match begin.resume.or(asked.out.as_deref()) {
         Some(dir) => dir.to_owned(),
@@ -123,6 +152,7 @@ pub(super) fn perform(
         adapters,
         workloads,
         matrix,
+        rules,
         dir: dir.clone(),
         keep_going: asked.keep_going,
         gates: asked.gate.clone(),
@@ -166,16 +196,17 @@ pub(super) fn settled(mut plan: Plan, host: &Host, overrides: &Overrides) -> Res
         &plan.limits.target_cpus,
         plan.load_cpus.as_ref(),
     )?;
-    plan.limits.target_cpus = CpuAsk::List(cpus.target);
+    if cpus.pinned {
+        plan.limits.target_cpus = CpuAsk::List(cpus.target);
+    }
     plan.load_cpus = Some(cpus.load);
     Ok(plan)
 }
 
 /// What a duel's number of pairs can prove at most, a line; empty for other plans.
-pub(super) fn provable(plan: &Plan) -> Result<String> {
-    let rules = Planned::read(&plan.to_yaml()?)?.duel;
-    let line = |rules| format!("{}\n", sentences(&rules));
-    Ok(rules.map(line).unwrap_or_default())
+pub(super) fn provable(rules: &Planned) -> String {
+    let line = |rules| format!("{}\n", sentences(rules));
+    rules.duel.as_ref().map(line).unwrap_or_default()
 }
 
 /// The plan of an archive that is to be gone on with; it cannot be changed any more.

@@ -2,6 +2,7 @@
 //! their seeded order. Everything here is pure, on texts and values; only [`kit`] reads folders.
 
 pub mod adapter;
+pub mod agenda;
 mod check;
 pub mod connections;
 pub mod contender;
@@ -12,7 +13,7 @@ pub mod expect;
 pub mod expected;
 mod kinds;
 pub mod kit;
-mod made;
+pub mod made;
 pub mod matrix;
 mod names;
 pub mod overrides;
@@ -23,12 +24,14 @@ pub mod request;
 pub mod sources;
 pub mod span;
 pub mod spec;
+pub mod sustain;
 mod template;
 mod variant;
 pub mod workload;
 pub mod yaml;
 
 pub use adapter::Adapter;
+pub use agenda::{Agenda, Outcome};
 pub use kit::Kit;
 pub use matrix::{Matrix, Unit, cell_seed, mask_seed};
 pub use overrides::Overrides;

@@ -15,6 +15,9 @@ use crate::stats::duel::{DuelRules, Pairing};
 use crate::stats::groups::{self, Run};
 use crate::stats::judge::Healthy;
 use crate::stats::metric::metric;
+use crate::stats::sustain::SustainRules;
+
+mod sustain;
 
 /// A plan is publishable only with at least this much load.
 const LEAST_LOAD_S: f64 = 12.0;
@@ -42,6 +45,8 @@ pub struct Planned {
     closed_ns: Option<u64>,
     /// What it fixed of its verdicts, where it is a duel.
     pub duel: Option<DuelRules>,
+    /// What it fixed of its search, where it looks for sustained rates.
+    pub sustain: Option<SustainRules>,
     /// Fewest valid runs of a group, in a duel's pairs; 0 where the plan's own count is reason enough.
     least_runs: u32,
     /// Why such a plan can't be published, whatever it measured; empty where it can.
@@ -81,9 +86,13 @@ impl Planned {
             duel: (kind(&yaml) == Some("duel"))
                 .then(|| duel(&yaml))
                 .transpose()?,
+            sustain: (kind(&yaml) == Some("sustain"))
+                .then(|| sustain::rules(&yaml))
+                .transpose()?,
             least_runs: {
                 let (key, least) = counted(&yaml);
-                if count(&yaml, key) < u64::from(least) {
+                // A search has as many trials of each rate as it needs.
+                if key == "trials" || count(&yaml, key) < u64::from(least) {
                     0
                 } else {
                     least
@@ -174,6 +183,11 @@ pub fn run(source: &Source, cells: &[Cell]) -> Result<Run> {
         levels,
         tolerances,
         duel: planned.duel,
+        images: match planned.sustain {
+            Some(_) => sustain::image_sizes(source).map_err(at("images.json"))?,
+            None => BTreeMap::new(),
+        },
+        sustain: planned.sustain,
         comparable: planned.comparable,
         ..Run::default()
     })
@@ -201,10 +215,10 @@ fn too_small(plan: &Value) -> Vec<String> {
 
 /// What is repeated, and how often at least.
 fn counted(plan: &Value) -> (&'static str, u32) {
-    if kind(plan) == Some("duel") {
-        ("pairs", LEAST_PAIRS)
-    } else {
-        ("repetitions", LEAST_RUNS)
+    match kind(plan) {
+        Some("duel") => ("pairs", LEAST_PAIRS),
+        Some("sustain") => ("trials", LEAST_RUNS),
+        _ => ("repetitions", LEAST_RUNS),
     }
 }
 

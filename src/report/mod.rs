@@ -7,6 +7,7 @@ mod lists;
 pub mod load;
 pub mod markdown;
 pub mod reproduction;
+pub mod sustain;
 pub mod table;
 pub mod terminal;
 pub mod verdicts;

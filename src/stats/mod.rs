@@ -24,4 +24,6 @@ pub mod reproduce;
 mod scipy;
 #[cfg(test)]
 mod simulate;
+pub mod stalls;
 pub mod student;
+pub mod sustain;

@@ -25,6 +25,7 @@ mod reproduce;
 mod request_head;
 mod rules;
 mod smoke;
+mod sustain;
 mod targets;
 mod terminal;
 mod together;

@@ -9,6 +9,7 @@ mod contradictions;
 mod forge;
 mod hostile;
 mod mutations;
+mod search;
 mod second;
 mod size;
 
@@ -477,13 +478,10 @@ fn another_version_may_word_its_reasons_and_reports_otherwise() {
 /// A careless forger: changes one value of one document, and sums again.
 #[test]
 fn every_value_that_is_changed_alone_is_found() {
-    let (alone, pair) = (fixture::archive(), fixture::duel());
+    let (alone, pair, search) = (fixture::archive(), fixture::duel(), fixture::sustain());
     for (dir, file, own) in [
-        (
-            &alone,
-            "cells/0001-nginx-hello-1000-c32-r1/cell.json",
-            &[][..],
-        ),
+        (&search, "summary.json", &["/generator", "/holes"][..]),
+        (&alone, "cells/0001-nginx-hello-1000-c32-r1/cell.json", &[]),
         (&alone, "summary.json", &["/generator", "/holes"]),
         (&pair, "summary.json", &["/generator", "/holes"]),
         (

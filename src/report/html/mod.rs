@@ -9,6 +9,7 @@ mod grid;
 mod markup;
 mod parity;
 mod scale;
+mod sustain;
 
 use std::collections::BTreeMap;
 
@@ -92,13 +93,18 @@ fn policy() -> String {
 
 /// What the plan says, in the order in which people ask.
 fn asked(summary: &Summary) -> Html {
-    const ASKED: [(&str, &str); 17] = [
+    const ASKED: [(&str, &str); 22] = [
         ("kind", "What is made of it"),
         ("adapters", "Who"),
         ("reference", "Judged against"),
         ("workloads", "At what"),
         ("loop", "Loop"),
         ("rates_rps", "Rates, req/s"),
+        ("ladder", "Rates that were searched"),
+        ("criterion", "Held means"),
+        ("trials", "Trials of a rate"),
+        ("mode", "Mode"),
+        ("threads", "Generator threads"),
         ("connections", "Connections"),
         ("requests", "Requests"),
         ("repetitions", "Fresh containers each"),
@@ -165,6 +171,9 @@ fn verdicts_section(summary: &Summary) -> Html {
 
 /// Each workload: its table, then its charts, load point by load point.
 fn workloads(summary: &Summary, details: &Details) -> Html {
+    if !summary.sustained.is_empty() {
+        return sustain::sustain(summary);
+    }
     let numbers = numbers(summary);
     let drawn: Vec<Drawn> = (summary.groups.iter().zip(&details.groups))
         .map(|(group, details)| (group, details, numbers[&(&*group.adapter, &*group.label)]))
