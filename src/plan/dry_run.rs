@@ -301,7 +301,7 @@ mod tests {
             "read alike from the archive's plan"
         );
         let Outlook { fewest, most } = rules.outlook();
-        let text = plan.dry_run(&plan.cells(&adapters()).unwrap(), Some(&rules));
+        let text = plan.dry_run(&plan.cells(&adapters()).unwrap(), Some(&rules), 0.0);
         let cells = |trials: usize| {
             format!(
                 "{} cells, {} of phases",

@@ -3,37 +3,12 @@
 
 use std::cmp::Ordering;
 
-use serde::Deserialize;
-
 use super::holds::{Range, Shown};
 use super::{Claim, Load, Rule, texts};
-use crate::record::schema::Summary;
+use crate::record::schema::{Summary, Sustained};
 
 /// The figure's name.
 pub const FIGURE: &str = "sustained_rps";
-
-/// What is read of one entry of `sustained`.
-#[derive(Clone, Debug, Deserialize)]
-struct Sustained {
-    adapter: String,
-    #[serde(default)]
-    label: String,
-    workload: String,
-    /// The highest rate that was held; null where not even the lowest rung was.
-    rate_rps: Option<f64>,
-    /// The lowest that was not; null where all rungs were held.
-    not_held_rps: Option<f64>,
-    /// Whether something else than the target may have ended it.
-    #[serde(default)]
-    at_least: bool,
-    /// Whether the search came to an end that is the target's doing.
-    #[serde(default = "yes")]
-    complete: bool,
-}
-
-fn yes() -> bool {
-    true
-}
 
 impl Sustained {
     fn who(&self) -> String {
@@ -47,18 +22,21 @@ impl Sustained {
         // Where it was not the target that gave way, nobody knows how much more it holds.
         let by_itself = self.complete && !self.at_least;
         Range {
-            low: self.rate_rps.unwrap_or(0.0),
-            high: self.not_held_rps.filter(|_| by_itself),
+            low: self.rate_rps.unwrap_or(0) as f64,
+            high: self
+                .not_held_rps
+                .filter(|_| by_itself)
+                .map(|rate| rate as f64),
         }
     }
 }
 
 /// Everybody's rate over the reference's.
 pub(super) fn claims(there: &Summary) -> Vec<Claim> {
-    let all = read(there);
+    let all = &there.sustained;
     let mut claims = Vec::new();
-    for one in &all {
-        let Some(reference) = reference(&all, &one.workload, there) else {
+    for one in all {
+        let Some(reference) = reference(all, &one.workload, there) else {
             continue;
         };
         if one.who() == reference.who() {
@@ -90,7 +68,7 @@ fn reference<'a>(all: &'a [Sustained], workload: &str, there: &Summary) -> Optio
 
 /// The same ratio in another session.
 pub(super) fn here(claim: &Claim, summary: &Summary) -> Option<Result<Shown, String>> {
-    let all = read(summary);
+    let all = &summary.sustained;
     let of = |who: &String| {
         let is = |one: &&Sustained| one.who() == *who && one.workload == claim.workload;
         all.iter().find(is).map(Sustained::range)
@@ -119,10 +97,4 @@ pub fn shown(a: Range, b: Range) -> Shown {
         claim,
         why: why.to_owned(),
     }
-}
-
-fn read(summary: &Summary) -> Vec<Sustained> {
-    let entries = summary.sustained.iter();
-    let read = |entry| serde_json::from_value(serde_json::to_value(entry).ok()?).ok();
-    entries.filter_map(read).collect()
 }

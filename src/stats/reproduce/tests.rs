@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::holds::Range;
 use super::*;
-use crate::record::schema::{Hole, Spread};
+use crate::record::schema::{Hole, Spread, Sustained};
 use crate::stats::duel::{DuelRules, Pairing, verdicts};
 use crate::stats::fixture::Session;
 
@@ -344,9 +344,13 @@ fn sustained_rates_are_answered_by_their_intervals() {
     let summary = |rates: &[(&str, Option<u64>, Option<u64>)]| Summary {
         sustained: rates
             .iter()
-            .map(|(who, held, failed)| {
-                json!({"adapter": who, "workload": "w", "rate_rps": held, "not_held_rps": failed,
-                    "at_least": false, "complete": true})
+            .map(|(who, held, failed)| Sustained {
+                adapter: (*who).to_owned(),
+                workload: "w".into(),
+                rate_rps: *held,
+                not_held_rps: *failed,
+                complete: true,
+                ..Sustained::default()
             })
             .collect(),
         plan: json!({"kind": "sustain", "adapters": ["ref", "x"], "workloads": ["w"]}),
@@ -365,13 +369,13 @@ fn sustained_rates_are_answered_by_their_intervals() {
         assert_eq!(all.ratios[0].answer, answer, "{x:?}");
         assert_eq!(all.ratios[0].r#loop, None);
     }
-    let mut cut = summary(&[("ref", Some(20), Some(21)), ("x", Some(10), Some(11))]);
-    for (key, value) in [("at_least", true), ("complete", false)] {
-        let was = cut.sustained[1][key].take();
-        cut.sustained[1][key] = json!(value);
-        let all = Reproduction::of(&claims(&there), &cut);
-        assert_eq!(all.ratios[0].answer, Answer::NoVerdict, "{key}");
-        cut.sustained[1][key] = was;
+    type Cut = fn(&mut Sustained);
+    let cuts: [Cut; 2] = [|row| row.at_least = true, |row| row.complete = false];
+    for cut in cuts {
+        let mut here = summary(&[("ref", Some(20), Some(21)), ("x", Some(10), Some(11))]);
+        cut(&mut here.sustained[1]);
+        let all = Reproduction::of(&claims(&there), &here);
+        assert_eq!(all.ratios[0].answer, Answer::NoVerdict);
     }
     let all = Reproduction::of(&claims(&there), &summary(&[]));
     assert!(
