@@ -291,6 +291,7 @@ fn axe_finds_no_serious_violation() {
                 grave.filter(|one| one["impact"] == "serious" || one["impact"] == "critical");
             assert_eq!(grave.count(), 0);
         }
+        open(&browser, &page);
         pictures(&browser, "own");
     }
 }

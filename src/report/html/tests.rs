@@ -234,13 +234,3 @@ fn the_page_of_192_cells_is_under_2_mb() {
     let page = render(&summary, &details, Some("1234"));
     assert!(page.len() < 2_000_000, "{}", page.len());
 }
-
-/// `cargo test --release --lib -- --ignored --nocapture a_measurement`
-#[test]
-#[ignore = "a measurement of this machine's speed, which no test may depend on"]
-fn a_measurement_of_the_rendering_of_192_cells() {
-    let (summary, details) = large();
-    let began = std::time::Instant::now();
-    let page = render(&summary, &details, Some("1234"));
-    println!("{} bytes in {:?}", page.len(), began.elapsed());
-}
