@@ -14,8 +14,9 @@ use shootout::stats::duel::{DuelRules, Pairing, verdicts};
 /// Pairs of a duel.
 const PAIRS: usize = 6;
 const PLAN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/duels/plan.yaml");
-/// Whose pairs with the reference are every duel's null test.
-const NULL: &str = "node-http@once-more";
+/// With nothing added: every verdict on it is false, and the first one's pairs with the reference are the
+/// null test of the sides that have something added.
+const NOTHING_ADDED: [&str; 2] = ["node-http@again", "node-http@once-more"];
 const REFERENCE: &str = "node-http";
 const METRIC: &str = "cpu_us_per_request";
 
@@ -119,24 +120,22 @@ fn whole_groups<'a>(cells: &'a [Cell]) -> BTreeMap<u32, Vec<&'a Cell>> {
     groups.into_iter().filter_map(last).collect()
 }
 
-/// Everybody but the reference, and the one that stands for the null test.
+/// Everybody but the reference.
 fn contenders(cells: &[Cell]) -> Vec<String> {
     let paired = cells.iter().find_map(|cell| cell.paired.as_ref());
     let sides = paired
         .map(|paired| paired.sides.clone())
         .unwrap_or_default();
-    let known = [NULL, REFERENCE];
-    sides
-        .into_iter()
-        .filter(|side| !known.contains(&side.as_str()))
-        .collect()
+    sides.into_iter().filter(|side| side != REFERENCE).collect()
 }
 
 /// A duel of these groups: the contender against the reference, and its null test beside it.
 fn judge(whole: &BTreeMap<u32, Vec<&Cell>>, groups: &[u32], contender: &str) -> Verdict {
     let mut cells = Vec::new();
+    let null = (!NOTHING_ADDED.contains(&contender)).then_some(NOTHING_ADDED[0]);
+    let roles = [("measure", Some(contender)), ("null", null)];
     for group in groups {
-        for (role, a) in [("measure", contender), ("null", NULL)] {
+        for (role, a) in roles.iter().filter_map(|(role, a)| Some((role, (*a)?))) {
             for (side, who) in [("a", a), ("b", REFERENCE)] {
                 let of = whole[group].iter().find(|cell| cell.key.contender() == who);
                 cells.extend(of.map(|cell| as_pair(cell, role, side, [a, REFERENCE])));
@@ -151,7 +150,7 @@ fn judge(whole: &BTreeMap<u32, Vec<&Cell>>, groups: &[u32], contender: &str) -> 
         connections: cells[0].key.connections,
         metrics: vec![METRIC.to_owned()],
         pairs: groups.len() as u32,
-        null: groups.len() as u32,
+        null: null.map_or(0, |_| groups.len() as u32),
         smallest_effect: 0.005,
         pairing: Pairing {
             interleaved: true,

@@ -3,25 +3,19 @@
 
 use std::time::Duration;
 
-use super::drive::Loaded;
 use super::readings::Readings;
+use super::rhythm::{Answering, Rhythm, Rhythms};
 use super::{Side, Take};
 use crate::error::Result;
 use crate::load::turns::{self, Pattern, Turns};
 use crate::load::{Arrivals, Pace, Spec};
 use crate::parity::kept;
 use crate::plan::{cell_seed, mask_seed, spec};
-use crate::record::hlog::Interval;
 use crate::record::samples::Mark;
 use crate::record::schema::{CellKey, MaskSeed};
-use crate::stats::quantile;
 
 /// How long the generator spins before a slot and after a send.
 const SPIN: Duration = Duration::from_micros(60);
-/// The shortest slice, and the shortest gap; a slice is at least so many gaps long.
-const SLICE_NS: u64 = 20_000_000;
-const GAP_NS: u64 = 1_000_000;
-const GAPS_PER_SLICE: u64 = 20;
 /// A block's CPU time is read so long after its last gap: whoever was late is done by then.
 const AFTER_BLOCK_NS: i64 = 300_000;
 /// A slice's edge is read so long before it: before its side wakes up, after the last one's gap.
@@ -31,41 +25,6 @@ const LONGEST_FIRST_WARM_UP_S: f64 = 120.0;
 /// Responses of a closed loop that time ends are kept out of the first so many a second: it is not known
 /// beforehand how many there will be.
 const KEPT_OUT_OF_RPS: f64 = 500.0;
-
-/// The lengths of slices and gaps, fixed once a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rhythm {
-    /// Of a slice.
-    pub slice_ns: u64,
-    /// Of the gap after it.
-    pub gap_ns: u64,
-}
-
-impl Rhythm {
-    /// Before anything is known of the sides.
-    const SHORTEST: Self = Self {
-        slice_ns: SLICE_NS,
-        gap_ns: GAP_NS,
-    };
-
-    /// For sides of which the slower answers within `p99_ns`; a plan may ask for longer slices.
-    fn of(p99_ns: u64, slice_ms: Option<u64>) -> Self {
-        let gap_ns = p99_ns.max(GAP_NS);
-        let asked_ns = slice_ms.map_or(SLICE_NS, |ms| ms * 1_000_000);
-        Self {
-            slice_ns: asked_ns.max(GAPS_PER_SLICE * gap_ns),
-            gap_ns,
-        }
-    }
-
-    fn mask(self, seed: u64) -> MaskSeed {
-        MaskSeed {
-            seed,
-            slice_ns: self.slice_ns,
-            gap_ns: self.gap_ns,
-        }
-    }
-}
 
 /// One load of a unit: every side's cell of it.
 #[derive(Clone, Copy)]
@@ -117,7 +76,7 @@ impl PlannedLoad {
 
 impl Take<'_> {
     /// A counted load.
-    pub(super) fn plan_load(&self, point: &Point<'_>, rhythm: Option<Rhythm>) -> PlannedLoad {
+    pub(super) fn plan_load(&self, point: &Point<'_>, rhythms: &Rhythms) -> PlannedLoad {
         let (key, plan) = (point.key(), self.plan);
         let seed = cell_seed(key, plan.seed);
         let length_ns = plan.load_ns(key);
@@ -131,7 +90,7 @@ impl Take<'_> {
             spec
         });
         let mut load = PlannedLoad::plain(specs.collect());
-        if let (Some(rhythm), Some(_)) = (rhythm, key.pair) {
+        if let Some(rhythm) = key.pair.and_then(|_| rhythms.of(key)) {
             let mask = rhythm.mask(mask_seed(key, plan.seed));
             let turns = Turns::lay(self.sides.len(), mask, length_ns, Pattern::Alternating);
             load.take_turns(&turns);
@@ -153,17 +112,18 @@ impl Take<'_> {
     }
 
     /// Load that is not counted. The first pair of a session also finds out how long its slices must be.
-    pub(super) async fn warm_up(&mut self, rhythm: &mut Option<Rhythm>) -> Result<Option<Rhythm>> {
+    pub(super) async fn warm_up(&mut self, rhythms: &mut Rhythms) -> Result<()> {
         let key = self.points[0].key();
         let warm_up = self.plan.phases.warm_up;
         let rate_rps = key.rate_rps.unwrap_or_default();
         if key.pair.is_none() {
             let specs = self.same(key, ns(warm_up.seconds_at(rate_rps)), self.seed ^ 1);
             self.drive("warm-up", &PlannedLoad::plain(specs)).await?;
-            return Ok(None);
+            return Ok(());
         }
         let sides = self.sides.len();
-        let mask = rhythm.unwrap_or(Rhythm::SHORTEST).mask(self.seed ^ 1);
+        let rhythm = rhythms.of(key).unwrap_or(Rhythm::SHORTEST);
+        let mask = rhythm.mask(self.seed ^ 1);
         let missing = warm_up.missing(rate_rps, sides);
         if missing > 0 {
             let mut specs = self.same(key, 0, self.seed ^ 6);
@@ -179,17 +139,17 @@ impl Take<'_> {
         let loaded = self
             .drive("warm-up", &PlannedLoad::in_turns(specs, &turns))
             .await?;
-        let found = || Rhythm::of(slower_p99_ns(&loaded), self.plan.slice_ms);
-        Ok(Some(*rhythm.get_or_insert_with(found)))
+        let slowest = Answering::slowest(loaded.iter().map(|loaded| &loaded.hlog));
+        for point in &self.points {
+            rhythms.fix(point.key(), slowest, self.plan.slice_ms);
+        }
+        Ok(())
     }
 
     /// Load that is not counted, after the counted one: whose CPU time lies in whose slices?
-    pub(super) async fn background(
-        &mut self,
-        point: &Point<'_>,
-        rhythm: Option<Rhythm>,
-    ) -> Result<()> {
-        let (Some(rhythm), key) = (rhythm, point.key()) else {
+    pub(super) async fn background(&mut self, point: &Point<'_>, rhythms: &Rhythms) -> Result<()> {
+        let key = point.key();
+        let Some(rhythm) = rhythms.of(key) else {
             return Ok(());
         };
         let mask = rhythm.mask(mask_seed(key, self.plan.seed));
@@ -270,39 +230,4 @@ impl PlannedLoad {
 
 fn ns(seconds: f64) -> u64 {
     (seconds * 1e9).round() as u64
-}
-
-/// The slower side's p99 in a warm-up: of each second of its second half, and of these the median, so
-/// that neither a cold start nor one pause of the machine lengthens every slice of the session.
-fn slower_p99_ns(loaded: &[Loaded]) -> u64 {
-    let of_side = |loaded: &Loaded| {
-        let seconds = &loaded.hlog.response;
-        let p99_ns = |second: &Interval| {
-            let histogram = second.unpack();
-            quantile::value_at_rank(&histogram, quantile::rank(990, histogram.len()))
-        };
-        let late = &seconds[seconds.len() / 2..];
-        let mut p99s: Vec<u64> = late.iter().filter_map(p99_ns).collect();
-        p99s.sort_unstable();
-        p99s.get(p99s.len() / 2).copied().unwrap_or(0)
-    };
-    loaded.iter().map(of_side).max().unwrap_or(0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_slice_is_twenty_gaps_and_a_gap_the_slower_sides_p99() {
-        let table = [
-            (400_000, None, 20_000_000, 1_000_000),
-            (1_500_000, None, 30_000_000, 1_500_000),
-            (400_000, Some(50), 50_000_000, 1_000_000),
-            (4_000_000, Some(50), 80_000_000, 4_000_000),
-        ];
-        for (p99_ns, slice_ms, slice_ns, gap_ns) in table {
-            assert_eq!(Rhythm::of(p99_ns, slice_ms), Rhythm { slice_ns, gap_ns });
-        }
-    }
 }

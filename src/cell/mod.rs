@@ -7,11 +7,12 @@ mod drive;
 mod link;
 mod loads;
 mod readings;
+mod rhythm;
 mod stage;
 
 use std::time::{Duration, Instant};
 
-pub use loads::Rhythm;
+pub use rhythm::Rhythms;
 pub use stage::{Bench, Contest, Refusal, Stage, Trouble};
 
 use crate::error::Result;
@@ -57,12 +58,12 @@ pub struct Entry<'a> {
 }
 
 /// Runs one unit in fresh containers, which are gone when this returns. A pair that is the first of its
-/// session finds the rhythm of its slices in its own warm-up, and leaves it for the others.
+/// session finds the rhythms of its slices in its own warm-up, and leaves them for the others.
 pub async fn run(
     bench: &Bench<'_>,
     entry: Entry<'_>,
     plan: &Plan,
-    rhythm: &mut Option<Rhythm>,
+    rhythms: &mut Rhythms,
     ui: &Ui,
 ) -> std::result::Result<Vec<Measured>, Trouble> {
     let lifetime = Duration::from_secs_f64(entry.seconds) + SLACK;
@@ -88,7 +89,7 @@ pub async fn run(
         }
     }
     take.end_phase("ready", 0.0);
-    let played = take.all(rhythm).await;
+    let played = take.all(rhythms).await;
     let logs = take.logs().await;
     let measured = match played {
         Ok(Ok(loads)) => Ok(take.records(loads, logs.as_deref().unwrap_or_default())),
@@ -146,24 +147,24 @@ struct Take<'a> {
 
 impl<'a> Take<'a> {
     /// Every phase from parity to recovery: what each load point gave, side by side.
-    async fn all(&mut self, rhythm: &mut Option<Rhythm>) -> Played<Vec<Vec<Loaded>>> {
+    async fn all(&mut self, rhythms: &mut Rhythms) -> Played<Vec<Vec<Loaded>>> {
         if let Err(failed) = self.prove("before").await? {
             return Ok(Err(failed));
         }
         let phases = self.plan.phases;
         self.rest("baseline", phases.baseline.duration()).await?;
-        let rhythm = self.warm_up(rhythm).await?;
+        self.warm_up(rhythms).await?;
         self.settle(phases.settle.duration()).await;
 
         let mut loads: Vec<Vec<Loaded>> = Vec::new();
         for point in self.points.clone() {
-            let loaded = match self.load(&point, rhythm, loads.is_empty()).await? {
+            let loaded = match self.load(&point, rhythms, loads.is_empty()).await? {
                 Ok(loaded) => loaded,
                 Err(failed) => return Ok(Err(failed)),
             };
             let ended = loaded.iter().any(|loaded| !loaded.target_ended.is_empty());
             if loads.is_empty() && !ended && self.sides.len() > 1 {
-                self.background(&point, rhythm).await?;
+                self.background(&point, rhythms).await?;
             }
             loads.push(loaded);
             if ended {
@@ -188,12 +189,12 @@ impl<'a> Take<'a> {
     async fn load(
         &mut self,
         point: &Point<'_>,
-        rhythm: Option<Rhythm>,
+        rhythms: &Rhythms,
         first: bool,
     ) -> Played<Vec<Loaded>> {
         let (rows, phases) = (self.sides[0].samples.len(), self.phases.len());
         let unix_s = clock::unix_s();
-        let load = self.plan_load(point, rhythm);
+        let load = self.plan_load(point, rhythms);
         let mut loaded = self.drive("load", &load).await?;
         for (index, loaded) in loaded.iter_mut().enumerate() {
             let side = &mut self.sides[index];

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use super::job::Job;
-use crate::cell::{self, Bench, Contest, Entry, Measured, Refusal, Rhythm, Trouble};
+use crate::cell::{self, Bench, Contest, Entry, Measured, Refusal, Rhythms, Trouble};
 use crate::engine::Image;
 use crate::error::{Error, Result};
 use crate::guard::{Level, gate};
@@ -32,8 +32,8 @@ pub(super) struct Units<'a> {
     archive: &'a Archive,
     /// What an earlier run of this archive left.
     finished: Vec<Cell>,
-    /// How long slices are: by workload and rate, fixed by the first pair of each.
-    rhythms: BTreeMap<(String, Option<u64>), Rhythm>,
+    /// How long slices are.
+    rhythms: Rhythms,
     /// How long the run may still wait for quiet.
     patience: Duration,
     ran: usize,
@@ -55,7 +55,7 @@ impl<'a> Units<'a> {
             built,
             archive,
             finished: vec![],
-            rhythms: BTreeMap::new(),
+            rhythms: Rhythms::default(),
             patience: PATIENCE,
             ran: 0,
             overhead_s: 0.0,
@@ -69,14 +69,7 @@ impl<'a> Units<'a> {
         }
         units.finished = whole.into_iter().map(|(_, cell)| cell.clone()).collect();
         for cell in &units.finished {
-            if let Some(paired) = &cell.paired {
-                let (slice_ns, gap_ns) = (paired.mask.slice_ns, paired.mask.gap_ns);
-                let rate = cell.key.rate_rps;
-                let of = (cell.key.workload.clone(), rate);
-                if rate.is_some() {
-                    units.rhythms.insert(of, Rhythm { slice_ns, gap_ns });
-                }
-            }
+            units.rhythms.keep(cell);
         }
         Ok(units)
     }
@@ -166,12 +159,9 @@ impl<'a> Units<'a> {
             cells,
             seconds,
         };
-        let of = (cells[0].workload.clone(), cells[0].rate_rps);
-        let mut rhythm = self.rhythms.get(&of).copied();
         let start = Instant::now();
         self.wait_for_quiet().await;
-        let measured = cell::run(self.bench, entry, plan, &mut rhythm, ui).await?;
-        self.rhythms.extend(rhythm.map(|rhythm| (of, rhythm)));
+        let measured = cell::run(self.bench, entry, plan, &mut self.rhythms, ui).await?;
         self.ran += 1;
         self.overhead_s += (start.elapsed().as_secs_f64() - seconds).max(0.0);
         Ok(measured)

@@ -3,8 +3,9 @@
 //!
 //! A *round* gives every side one slice. Rounds take their orders from the rows of a Williams square,
 //! in which each side follows each other equally often (Williams 1949). Rounds of short slices and of
-//! long ones are gathered in *blocks*, which alternate in a drawn order; between blocks nobody sends,
-//! and whoever counts CPU time reads it there.
+//! long ones are gathered in *blocks*; between blocks nobody sends, and whoever counts CPU time reads it
+//! there. Short slices tell sides apart best, since the machine's speed has the least time to change
+//! between them; long ones are there to see whether their length matters, in one block of about four.
 
 use super::mask::Slice;
 use crate::draw::Draw;
@@ -12,6 +13,8 @@ use crate::record::schema::MaskSeed;
 
 /// Long slices are so many times as long as short ones.
 const LONG: u64 = 5;
+/// Blocks of short slices to each of long ones, at least.
+const SHORT_TO_LONG: u64 = 3;
 /// About the length of a block.
 const BLOCK_NS: u64 = 500_000_000;
 /// After a block nobody sends for so long: a reading that comes a little late still lies in it.
@@ -33,7 +36,7 @@ const WINDOWS: u64 = 3;
 /// How slices are laid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
-    /// Blocks of short and of long slices; short ones only where the load has no room for two of each.
+    /// Blocks of short slices, and of long ones in drawn places among them where the load has room.
     Alternating,
     /// Short slices only.
     Plain,
@@ -88,15 +91,13 @@ impl Turns {
             turns: Self::default(),
         };
         let mut draw = Draw::new("order of blocks", mask.seed);
-        for _ in 0..plan.count {
-            match plan.long_rounds {
-                None => layer.block(1, plan.short_rounds),
-                Some(long_rounds) if draw.below(2) == 0 => {
-                    layer.block(1, plan.short_rounds);
-                    layer.block(LONG, long_rounds);
+        for shorts in plan.stretches() {
+            let long = (plan.longs > 0).then(|| draw.below(shorts + 1));
+            for place in 0..=shorts {
+                if Some(place) == long {
+                    layer.block(LONG, plan.long_rounds);
                 }
-                Some(long_rounds) => {
-                    layer.block(LONG, long_rounds);
+                if place < shorts {
                     layer.block(1, plan.short_rounds);
                 }
             }
@@ -152,10 +153,10 @@ pub fn windows_ns(length_ns: u64) -> Vec<u64> {
 
 /// How many blocks of how many rounds.
 struct Blocks {
-    /// Blocks, or pairs of a short and a long one.
-    count: u64,
+    shorts: u64,
     short_rounds: u64,
-    long_rounds: Option<u64>,
+    longs: u64,
+    long_rounds: u64,
 }
 
 impl Blocks {
@@ -168,36 +169,39 @@ impl Blocks {
         let round_ns = |times: u64| sides as u64 * (mask.slice_ns * times + mask.gap_ns + pause_ns);
         let rounds = |round_ns: u64| ((BLOCK_NS + round_ns / 2) / round_ns).max(1);
         let block_ns = |times, rounds| round_ns(times) * rounds + PAUSE_NS;
-        let short_rounds = rounds(round_ns(1));
-        let long_rounds = rounds(round_ns(LONG));
-        let pair_ns = block_ns(1, short_rounds) + block_ns(LONG, long_rounds);
         let rows = williams(sides).len() as u64;
-        // Whole squares, unless they would cost more than a fifth of the load.
-        let balanced = |most: u64, rounds: &[u64]| {
-            let whole = |count: &u64| {
-                rounds
-                    .iter()
-                    .all(|rounds| (count * rounds).is_multiple_of(rows))
-            };
+        // Whole squares, unless they would cost more than a fifth of the blocks.
+        let balanced = |most: u64, rounds: u64| {
+            let whole = |count: &u64| (count * rounds).is_multiple_of(rows);
             (most - most / 5..=most).rev().find(whole).unwrap_or(most)
         };
-        let pairs = length_ns / pair_ns;
-        if pattern == Pattern::Alternating && pairs >= 2 {
-            return Self {
-                count: balanced(pairs, &[short_rounds, long_rounds]),
-                short_rounds,
-                long_rounds: Some(long_rounds),
-            };
-        }
+        let short_rounds = rounds(round_ns(1));
+        let long_rounds = rounds(round_ns(LONG));
+        let long_ns = block_ns(LONG, long_rounds);
+        let longs = match pattern {
+            Pattern::Alternating => {
+                length_ns / (SHORT_TO_LONG * block_ns(1, short_rounds) + long_ns)
+            }
+            Pattern::Plain | Pattern::Read => 0,
+        };
+        let longs = balanced(longs, long_rounds);
+        let left_ns = length_ns - longs * long_ns;
         // A load shorter than a block is one block of the rounds that fit.
-        let fit = (length_ns / round_ns(1)).max(1);
-        let short_rounds = short_rounds.min(fit);
-        let most = (length_ns / block_ns(1, short_rounds)).max(1);
+        let short_rounds = short_rounds.min((left_ns / round_ns(1)).max(1));
+        let shorts = (left_ns / block_ns(1, short_rounds)).max(1);
         Self {
-            count: balanced(most, &[short_rounds]),
+            shorts: balanced(shorts, short_rounds),
             short_rounds,
-            long_rounds: None,
+            longs,
+            long_rounds,
         }
+    }
+
+    /// How many short blocks each long one has around it; all of them where there is no long one.
+    fn stretches(&self) -> impl Iterator<Item = u64> {
+        let (shorts, count) = (self.shorts, self.longs.max(1));
+        let edge = move |stretch| stretch * shorts / count;
+        (0..count).map(move |stretch| edge(stretch + 1) - edge(stretch))
     }
 }
 
@@ -361,15 +365,17 @@ mod tests {
     }
 
     #[test]
-    fn short_and_long_blocks_come_alike_and_each_lies_within_its_edges() {
+    fn one_block_of_four_is_long_and_each_lies_within_its_edges() {
         let turns = Turns::lay(2, MASK, 20 * SECOND_NS, Pattern::Alternating);
-        let short = turns
+        let is_long: Vec<bool> = turns
             .blocks
             .iter()
-            .filter(|block| block.slice_ns == MASK.slice_ns)
-            .count();
-        assert_eq!(turns.blocks.len(), 2 * short);
-        assert!((15..=25).contains(&short), "{short}");
+            .map(|block| block.slice_ns == LONG * MASK.slice_ns)
+            .collect();
+        let longs = is_long.iter().filter(|long| **long).count();
+        assert_eq!((is_long.len(), longs), (41, 10));
+        let in_each = is_long.chunks_exact(8).map(|blocks| blocks.contains(&true));
+        assert!(in_each.min().unwrap(), "spread over the load");
         for pair in turns.blocks.windows(2) {
             assert_eq!(pair[1].start_ns, pair[0].end_ns + PAUSE_NS);
         }
@@ -390,7 +396,7 @@ mod tests {
                 .blocks
                 .iter()
                 .all(|block| block.slice_ns == MASK.slice_ns),
-            "no room for two of each"
+            "no room for a long one"
         );
     }
 

@@ -428,17 +428,18 @@ mod tests {
             super::cell(&mut cell, &log.clocks(), &rows, &given(false));
             assert!(cell.load.valid, "{:?}", cell.load.invalid_reasons);
             let paired = cell.paired.as_ref().unwrap();
-            assert_eq!(paired.own_s, 0.88);
+            assert_eq!(paired.own_s, 0.92);
             assert_eq!(paired.background_pct, Some(background_pct));
             let blocks = &cell.blocks;
             let long = blocks.iter().filter(|block| block.slice_ns == 100_000_000);
-            assert_eq!((blocks.len(), long.count()), (4, 2));
+            assert_eq!((blocks.len(), long.count()), (4, 1));
             assert_eq!(blocks[0].start_s, 0.0);
             assert!(blocks.is_sorted_by(|a, b| a.start_s < b.start_s));
-            assert_eq!(blocks.iter().map(|b| b.completed).sum::<u64>(), 1760);
+            assert_eq!(blocks.iter().map(|b| b.completed).sum::<u64>(), 1840);
             for block in blocks {
                 let us = block.completed as f64 * 50.0;
                 assert_eq!(block.cpu_us, Some(us), "50 us a slot, by the readings");
+                assert_eq!(block.main_thread_us, Some(0.8 * us));
             }
             assert_eq!(cell.windows.len(), 4, "no more than there are blocks");
             let same = |(window, block): (&Window, &Block)| {

@@ -358,7 +358,7 @@ fn scenery() -> Scenery {
     }
 }
 
-/// How the turns of [`paired`] are laid: with the plan's 2 s of load, two blocks of each kind.
+/// How the turns of [`paired`] are laid: with the plan's 2 s of load, three blocks of short slices and one of long ones.
 pub fn mask(key: &CellKey) -> MaskSeed {
     MaskSeed {
         seed: mask_seed(key, 7),
@@ -422,6 +422,9 @@ pub fn paired(side: usize) -> (Cell, Hlog, Vec<Sample>) {
             values: [None; COLUMNS.len()],
         };
         sample.values[0] = Some(cpu_us);
+        if mark == Mark::Block {
+            sample.values[1] = Some(cpu_us * 4 / 5);
+        }
         sample
     };
     // A block's CPU is 50 us for each of its slots, as the load's edges of `samples` would have it.
@@ -430,14 +433,15 @@ pub fn paired(side: usize) -> (Cell, Hlog, Vec<Sample>) {
         .iter()
         .position(|row| row.phase == "load" && row.mark == Mark::End);
     let end = end.unwrap();
-    rows[end].values[0] = Some(start_us + 50 * slots);
+    let end_us = start_us + 50 * slots;
+    rows[end].values[..2].copy_from_slice(&[Some(end_us), Some(end_us * 4 / 5)]);
     let between = turns.blocks.iter().zip(&due[1..]);
     let between = between.take(turns.blocks.len() - 1).map(|(block, due)| {
         let t_s = 2.0 + block.end_ns as f64 / 1e9;
         reading(t_s, "load", Mark::Block, start_us + 50 * due)
     });
     rows.splice(end..end, between.collect::<Vec<_>>());
-    let mut cpu_us = start_us + 50 * slots;
+    let mut cpu_us = end_us;
     let background = Turns::background(2, mask).turns;
     let mut edges = vec![
         reading(4.1, "background", Mark::Start, cpu_us),

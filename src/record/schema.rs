@@ -291,7 +291,7 @@ impl CellKey {
 pub struct MaskSeed {
     /// Of the order of the slices.
     pub seed: u64,
-    /// The length of a slice; in every other block slices are five times as long.
+    /// The length of a slice; in some blocks slices are five times as long.
     pub slice_ns: u64,
     /// How long the gap after a slice is.
     pub gap_ns: u64,
@@ -337,6 +337,8 @@ pub struct Block {
     pub completed: u64,
     /// The cgroup's CPU time over it; null where it was not read.
     pub cpu_us: Option<f64>,
+    /// The main thread's CPU time over it; null where it was not read.
+    pub main_thread_us: Option<f64>,
 }
 
 /// One cell, `cells/NNNN-…/cell.json`.

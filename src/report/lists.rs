@@ -106,18 +106,19 @@ fn canary(summary: &Summary) -> Vec<String> {
     lines.map(|line| of.clone() + &line).collect()
 }
 
-/// The guards that fired: which and what it did, where, what it found and what to do about it.
+/// The guards that fired, a line each: which and what it did, where, what it found first and what to do.
 fn fired(summary: &Summary) -> Vec<String> {
     let of_level = |(level, does)| {
-        let found = by_finding(summary, level).into_iter();
-        found.map(move |(finding, cells)| {
-            let cells = if cells.len() == summary.cells.len() {
-                "every cell".to_owned()
-            } else {
-                cells.join("; ")
+        let found = by_guard(summary, level).into_iter();
+        found.map(move |(first, cells)| {
+            let [id, what, fix] = [&first.id, &first.what, &first.fix].map(|t| plain(t));
+            let others = match cells.len() {
+                1 => cells[0].clone(),
+                all if all == summary.cells.len() => "every cell".to_owned(),
+                2 => format!("{} and one more cell", cells[0]),
+                more => format!("{} and {} more cells", cells[0], more - 1),
             };
-            let [id, what, fix] = [&finding.id, &finding.what, &finding.fix].map(|t| plain(t));
-            format!("{id} ({does}), {cells}: {what} -> {fix}")
+            format!("{id} ({does}), {others}: {what} -> {fix}")
         })
     };
     let levels = [(Level::Fail, "invalid"), (Level::Warn, "warns")];
@@ -126,16 +127,16 @@ fn fired(summary: &Summary) -> Vec<String> {
 
 /// What the guards could not see, once for all cells.
 fn unseen(summary: &Summary) -> Vec<String> {
-    let unseen = by_finding(summary, Level::Unseen).into_iter();
+    let unseen = by_guard(summary, Level::Unseen).into_iter();
     unseen.map(|(finding, _)| plain(&finding.what)).collect()
 }
 
-/// Findings of a level, alike ones once, each with the cells that have it.
-fn by_finding(summary: &Summary, level: Level) -> Vec<(&Finding, Vec<String>)> {
+/// The guards with findings of a level: each with its first finding, and the cells that have one.
+fn by_guard(summary: &Summary, level: Level) -> Vec<(&Finding, Vec<String>)> {
     let mut found: Vec<(&Finding, Vec<String>)> = Vec::new();
     for of in &summary.cells {
         for finding in of.guards.iter().filter(|finding| finding.level == level) {
-            match found.iter_mut().find(|(known, _)| *known == finding) {
+            match found.iter_mut().find(|(first, _)| first.id == finding.id) {
                 Some((_, cells)) => cells.push(cell(of)),
                 None => found.push((finding, vec![cell(of)])),
             }

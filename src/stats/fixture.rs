@@ -85,9 +85,10 @@ pub fn side(role: &str, pair: u32, sides: &[&str], place: usize) -> Cell {
     cell.blocks = (0..20)
         .map(|block| Block {
             start_s: f64::from(block) / 2.0,
-            slice_ns: SLICE_NS * if block % 2 == 0 { 1 } else { 5 },
+            slice_ns: SLICE_NS * if block % 4 == 3 { 5 } else { 1 },
             completed: 500,
             cpu_us: Some(50_000.0),
+            main_thread_us: Some(45_000.0),
         })
         .collect();
     cell

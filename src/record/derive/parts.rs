@@ -62,7 +62,7 @@ impl Own {
             return Err("the background block was not run".into());
         }
         let turns = Turns::background(paired.sides.len(), paired.mask).turns;
-        let grown = growths(&readings, turns.len())?;
+        let grown = growths(&readings, "cpu_us", turns.len())?;
         let foreign = turns.iter().zip(&grown);
         let foreign = foreign.filter(|(turn, _)| turn.side != self.side);
         let foreign: u64 = foreign.map(|(_, us)| us).sum();
@@ -77,12 +77,16 @@ fn blocks(turns: &Turns, completed: &[u64], nulls: &mut Nulls, samples: &[Sample
     if completed.len() != turns.blocks.len() {
         return vec![];
     }
-    let cpu_us = keep(nulls, "blocks.cpu_us", cpu_us(samples, completed.len()));
+    let grown = |column| growth_by_part(samples, column, completed.len());
+    let cpu_us = keep(nulls, "blocks.cpu_us", grown("cpu_us"));
+    let main_us = keep(nulls, "blocks.main_thread_us", grown("main_thread_us"));
+    let part = |us: &Option<Vec<u64>>, index: usize| us.as_ref().map(|us| us[index] as f64);
     let block = |(index, block): (usize, &turns::Block)| Block {
         start_s: block.start_ns as f64 / 1e9,
         slice_ns: block.slice_ns,
         completed: completed[index],
-        cpu_us: cpu_us.as_ref().map(|us| us[index] as f64),
+        cpu_us: part(&cpu_us, index),
+        main_thread_us: part(&main_us, index),
     };
     turns.blocks.iter().enumerate().map(block).collect()
 }
@@ -108,7 +112,8 @@ fn windows(load_ns: u64, completed: &[u64], nulls: &mut Nulls, samples: &[Sample
     if completed.len() != ends_ns.len() {
         return vec![];
     }
-    let cpu_us = keep(nulls, "windows.cpu_us", cpu_us(samples, completed.len()));
+    let cpu_us = growth_by_part(samples, "cpu_us", completed.len());
+    let cpu_us = keep(nulls, "windows.cpu_us", cpu_us);
     let starts_ns = std::iter::once(0).chain(ends_ns);
     let window = |(index, (start_ns, completed)): (usize, (u64, &u64))| Window {
         start_s: start_ns as f64 / 1e9,
@@ -118,32 +123,32 @@ fn windows(load_ns: u64, completed: &[u64], nulls: &mut Nulls, samples: &[Sample
     starts_ns.zip(completed).enumerate().map(window).collect()
 }
 
-/// CPU time by part of the load: from its start over the readings in between to its end.
-fn cpu_us(samples: &[Sample], parts: usize) -> Known<Vec<u64>> {
+/// A counter of CPU time by part of the load: from its start over the readings in between to its end.
+fn growth_by_part(samples: &[Sample], column: &str, parts: usize) -> Known<Vec<u64>> {
     let (start, end) = Edges::of(samples, "load")
         .rows
-        .ok_or("cpu_us was not read at both edges of load")?;
+        .ok_or_else(|| format!("{column} was not read at both edges of load"))?;
     let between = |row: &&Sample| row.phase == "load" && row.mark == Mark::Block;
     let mut readings = vec![start];
     readings.extend(samples.iter().filter(between));
     readings.push(end);
-    growths(&readings, parts)
+    growths(&readings, column, parts)
 }
 
-/// How much CPU time grew from each reading to the next, over so many parts.
-fn growths(readings: &[&Sample], parts: usize) -> Known<Vec<u64>> {
+/// How much a counter grew from each reading to the next, over so many parts.
+fn growths(readings: &[&Sample], column: &str, parts: usize) -> Known<Vec<u64>> {
     if readings.len() != parts + 1 {
         let read = readings.len();
         return Err(format!(
-            "cpu_us was read {read} times at the edges of {parts} parts"
+            "{column} was read {read} times at the edges of {parts} parts"
         ));
     }
     let growth = |pair: &[&Sample]| {
-        let (before, after) = (pair[0].get("cpu_us"), pair[1].get("cpu_us"));
+        let (before, after) = (pair[0].get(column), pair[1].get(column));
         let (before, after) = before
             .zip(after)
-            .ok_or("cpu_us was not read at every edge of a part")?;
-        let fell = || "cpu_us fell from one reading to the next".to_owned();
+            .ok_or_else(|| format!("{column} was not read at every edge of a part"))?;
+        let fell = || format!("{column} fell from one reading to the next");
         after.checked_sub(before).ok_or_else(fell)
     };
     readings.windows(2).map(growth).collect()

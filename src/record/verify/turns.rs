@@ -42,10 +42,9 @@ pub(super) fn findings(source: &Source, planned: &Planned, cells: &[(&str, Cell)
     for pair in grouped(&sides, |side| together(&side.cell.key)) {
         found.extend(differences(&pair));
     }
-    let open = sides.iter().filter(|side| side.cell.key.r#loop == "open");
-    let open: Vec<Side> = open.copied().collect();
-    for session in grouped(&open, |side| {
-        (&side.cell.key.workload, side.cell.key.rate_rps)
+    for session in grouped(&sides, |side| {
+        let key = &side.cell.key;
+        (&key.workload, key.rate_rps, key.connections)
     }) {
         found.extend(changes(&session));
     }

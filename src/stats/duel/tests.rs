@@ -32,7 +32,10 @@ fn scale(cell: &mut Cell, factor: f64) {
         &mut cell.load.response_us.p99,
     ];
     let windows = cell.windows.iter_mut().map(|window| &mut window.cpu_us);
-    let blocks = cell.blocks.iter_mut().map(|block| &mut block.cpu_us);
+    let blocks = cell
+        .blocks
+        .iter_mut()
+        .flat_map(|block| [&mut block.cpu_us, &mut block.main_thread_us]);
     for figure in figures.into_iter().chain(windows).chain(blocks) {
         *figure = figure.map(|value| value * factor);
     }

@@ -115,9 +115,9 @@ fn what_a_pair_shares_is_held_against_each_other_and_the_plan() {
         ),
         (
             A,
-            "1760 slots expected in 0.88 s of own time, found 1761",
+            "1840 slots expected in 0.92 s of own time, found 1841",
             |dir| {
-                set(dir, A, "/ledger/scheduled", json!(1761));
+                set(dir, A, "/ledger/scheduled", json!(1841));
             },
         ),
         (A, "background_pct: expected 0.0, found 6.0", |dir| {
@@ -158,7 +158,7 @@ fn completions_in_a_block_that_had_no_such_slots_are_found() {
         ([-1, 1], "completed_by_block[1]: at most"),
         (
             [-1, 0],
-            "the blocks hold 1759 completed slots, the ledger 1760",
+            "the blocks hold 1839 completed slots, the ledger 1840",
         ),
     ] {
         let dir = fixture::duel();
