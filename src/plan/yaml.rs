@@ -117,8 +117,7 @@ impl Source {
     /// The complaint about a value, with its line where it can be found (else its nearest parent's).
     pub fn wrong(&self, wrong: Wrong) -> Error {
         let (line, column) = locate(&self.text, &wrong.path).unwrap_or((1, 1));
-        let Self { file, .. } = self;
-        Error::usage(format!("{file}:{line}:{column}: {}", wrong.what)).next(wrong.next)
+        self.refused((line, column), &wrong.what, wrong.next)
     }
 
     /// Whether the text holds a value at this path.
@@ -136,7 +135,17 @@ impl Source {
         let what = error.to_string();
         let suffix = format!(" at line {line} column {column}");
         let what = what.strip_suffix(&suffix).unwrap_or(&what);
-        Error::usage(format!("{}:{line}:{column}: {what}", self.file)).next(advice(what))
+        self.refused((line, column), what, advice(what))
+    }
+
+    /// Where nothing better is known to do, what to read.
+    fn refused(&self, (line, column): (usize, usize), what: &str, next: String) -> Error {
+        let next = match self.file.ends_with("adapter.yaml") {
+            _ if !next.is_empty() => next,
+            true => "adapters/README.md says what each key means".to_owned(),
+            false => "workloads/README.md says what each key means".to_owned(),
+        };
+        Error::usage(format!("{}:{line}:{column}: {what}", self.file)).next(next)
     }
 }
 

@@ -19,7 +19,7 @@ const ROWS: &[Row] = &[
     ("run", 2, &["required arguments were not provided", "<PLAN>"], "--help"),
     ("run smoke --raets 5", 2, &["unexpected argument '--raets'"], "'--rates'"),
     ("run smoke --load soon", 2, &["'soon'", "--load"], "500ms"),
-    ("run smoke --target-cpus 1 --load-cpus 1", 2, &["CPUs 1 are asked for by the target and by the load"], "must not share"),
+    ("run one --target-cpus 1 --load-cpus 1", 2, &["CPUs 1 are asked for by the target and by the load"], "must not share"),
     ("completions tcsh", 2, &["'tcsh'"], "bash, zsh, fish"),
     ("report x --format pdf", 2, &["'pdf'"], "html"),
     ("load http://10.0.0.1/ --rate 1", 2, &["http://10.0.0.1/"], "a server on this machine"),
@@ -40,11 +40,11 @@ const ROWS: &[Row] = &[
     ("check liar -w okay", 2, &["there is no workload `okay`"], "there are: "),
     ("check typo", 2, &["adapters/typo/adapter.yaml:5:1", "unknown field `prot`"], "did you mean `port`?"),
     ("build nowhere", 2, &["nowhere is not built here: there is no compiler"], "`shootout list adapters`"),
-    ("check liar -w broken", 2, &["workloads/broken/workload.yaml:"], "expected"),
+    ("check liar -w broken", 2, &["workloads/broken/workload.yaml:1:1", "missing field"], "workloads/README.md"),
     ("run one --resume KIT", 2, &["holds no run that was begun"], "the interrupted run printed"),
     ("run --resume KIT/begun --load 5s", 2, &["no flag can change it"], "leave the flags out"),
     ("run other --resume KIT/begun", 2, &["is of the plan one, not of other"], "--resume needs no plan"),
-    ("duel liar liar", 2, &["`liar` is listed twice"], "name"),
+    ("duel liar liar", 2, &["duel, adapters[1]: `liar` is listed twice"], "--help"),
     ("report KIT/nothing -o KIT/SHA256SUMS", 5, &["nothing: cannot read it"], "shootout verify"),
     // 3: this machine
     ("run one --target-cpus 4095 --load-cpus 0", 3, &["4095"], "CPU"),
@@ -97,6 +97,14 @@ fn broken() -> Kit {
     kit.plan("key", "liar", "rate_rps: [1]\nrates_rps: [1]");
     kit.plan("value", "liar", "rates_rps: [0]");
     kit.plan("nobody", "lair", "");
+    let duel = "rates_rps: [500]\nmetrics: [cpu_us_per_request]\npairs: 6";
+    kit.plan("duel", "liar, liar@honest", duel);
+    let plan = kit.path("workloads/plans/duel.yaml");
+    let text = std::fs::read_to_string(&plan).unwrap();
+    let text = text
+        .replace("kind: matrix", "kind: duel")
+        .replace("repetitions: 1\n", "");
+    std::fs::write(&plan, text).unwrap();
     let adapter = std::fs::read_to_string(kit.path("adapters/liar/adapter.yaml")).unwrap();
     kit.write(
         "adapters/typo/adapter.yaml",
