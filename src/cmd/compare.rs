@@ -82,7 +82,11 @@ pub(super) fn read(path: &Path) -> Result<(Named, Summary)> {
     };
     let report = verify::verify(path, &options);
     if let Some(finding) = report.findings.first() {
-        let what = format!("{place}: {}: {}", finding.file, finding.what);
+        let file = match finding.file.as_str() {
+            "" => String::new(),
+            file => format!("{file}: "),
+        };
+        let what = format!("{place}: {file}{}", finding.what);
         return Err(Error::unverified(what).next("`shootout verify` lists everything that differs"));
     }
     let source = Source::open(path).map_err(|e| e.at(place.to_string()))?;

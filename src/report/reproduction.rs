@@ -88,10 +88,13 @@ fn what(one: &Judged) -> String {
         workload,
         ..
     } = one;
-    let load = match one.r#loop {
+    let mut load = match one.r#loop {
         None => String::new(),
         Some(_) => format!(" {}", load_point(one.rate_rps)),
     };
+    if let (Some("closed"), Some(connections)) = (one.r#loop, one.connections) {
+        load += &format!(" over {connections} connections");
+    }
     format!("{a} / {b}, {figure} of {workload}{load}")
 }
 
@@ -145,7 +148,11 @@ mod tests {
             one(Answer::NotReproduced, "the opposite"),
         ];
         ratios.extend((0..5).map(|_| one(Answer::NoVerdict, "x took no part here")));
-        ratios.push(one(Answer::NoVerdict, "too few"));
+        ratios.push(Judged {
+            r#loop: Some("closed"),
+            rate_rps: None,
+            ..one(Answer::NoVerdict, "too few")
+        });
         let reproduction = Reproduction {
             changed: vec!["load: 60 -> 12".into()],
             ratios,
@@ -162,6 +169,7 @@ mod tests {
             "No verdict (6)",
             "  x took no part here",
             "    and 2 more",
+            "    x / y, cpu_us_per_request of w in closed loop over 32 connections: ",
             "1 reproduced, 1 not reproduced, 6 without a verdict.",
         ] {
             assert!(text.contains(line), "{line}: {text}");
