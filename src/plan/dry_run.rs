@@ -74,24 +74,25 @@ impl Plan {
 
     /// Between which numbers of cells a search ends, and what its trials can prove.
     fn bounds_text(&self, matrix: &Matrix, rules: &SustainRules) -> String {
-        let searches = matrix.units.len();
+        let searches = match matrix.units.len() {
+            1 => "1 search".to_owned(),
+            count => format!("{count} searches"),
+        };
+        let rungs = &rules.rungs;
+        let (low, high) = (rungs[0], rungs[rungs.len() - 1]);
         let Outlook { fewest, most } = rules.outlook();
-        let cell_s = |rate| self.cell_seconds(rate);
         // A warm-up by requests is longest where the rate is lowest.
-        let rates = rules.rungs.first().zip(rules.rungs.last());
-        let (longest_s, shortest_s) =
-            rates.map_or((0.0, 0.0), |(low, high)| (cell_s(*low), cell_s(*high)));
-        let [least, at_most] = [(fewest, shortest_s), (most, longest_s)].map(|(trials, cell_s)| {
-            let cells = trials * searches;
-            format!("{cells} cells, {} of phases", clock(cells as f64 * cell_s))
+        let [least, at_most] = [(fewest, high), (most, low)].map(|(trials, rate)| {
+            let cells = trials * matrix.units.len();
+            let seconds = cells as f64 * self.cell_seconds(rate);
+            format!("{cells} cells, {} of phases", clock(seconds))
         });
-        let rates = rates.map_or(String::new(), |(low, high)| format!("{low}/s to {high}/s"));
         format!(
-            "plan {}: a search among {} rates from {rates}, {searches} times (starting and proving a target \
-             comes on top)\n  at least  {least}\n  at most   {at_most}; more where trials of one rate \
-             disagree or are invalid\n  {}\n  mode  {}\n",
+            "plan {}: {searches} among {} rates from {low}/s to {high}/s (starting and proving a target comes \
+             on top)\n  at least  {least}\n  at most   {at_most}; more where trials of one rate disagree or \
+             are invalid\n  {}\n  mode  {}\n",
             self.name,
-            rules.rungs.len(),
+            rungs.len(),
             window(rules.load_s, rules.warm_up_s),
             self.mode
         )
@@ -311,7 +312,7 @@ mod tests {
         };
         for line in [
             &*format!(
-                "plan knees: a search among {} rates from 1000/s to 50000/s, 3 times",
+                "plan knees: 3 searches among {} rates from 1000/s to 50000/s (",
                 rules.rungs.len()
             ),
             &*format!("\n  at least  {}\n", cells(fewest)),

@@ -46,11 +46,19 @@ pub const LEGEND: [&str; 4] = [
 /// The tables of a summary. What differs in its mode is never in one table.
 pub fn tables(summary: &Summary) -> Vec<Table<'_>> {
     let place = |row: &Sustained| (row.workload.clone(), row.mode.clone(), row.connections);
-    let mut rows: Vec<&Sustained> = summary.sustained.iter().collect();
-    rows.sort_by_key(|row| (place(row), row.adapter.clone(), row.label.clone()));
-    rows.chunk_by(|a, b| place(a) == place(b))
+    sorted(summary).chunk_by(|a, b| place(a) == place(b))
         .map(table)
         .collect()
+}
+
+/// By what can be compared, then by name.
+fn sorted(summary: &Summary) -> Vec<&Sustained> {
+    let mut rows: Vec<&Sustained> = summary.sustained.iter().collect();
+    rows.sort_by_key(|row| {
+        let place = (&row.workload, &row.mode, row.connections);
+        (place, &row.adapter, &row.label)
+    });
+    rows
 }
 
 fn table<'a>(rows: &[&'a Sustained]) -> Table<'a> {
@@ -128,8 +136,9 @@ pub fn stalls(summary: &Summary) -> Vec<String> {
 }
 
 /// What stands beneath the tables.
-pub fn lists(summary: &Summary) -> [List; 4] {
-    let rows = || summary.sustained.iter();
+pub fn lists(summary: &Summary) -> [List; 5] {
+    let sorted = sorted(summary);
+    let rows = || sorted.iter().copied();
     let named = |row: &Sustained| {
         format!(
             "{}, {}",
@@ -139,9 +148,19 @@ pub fn lists(summary: &Summary) -> [List; 4] {
     };
     let reason = |row: &Sustained| format!("{}: {}", named(row), plain(&row.reason));
     let unclear = rows().filter(|row| !row.reason.is_empty());
+    let room = |row: &Sustained| {
+        let (rps, busy) = (row.generator_rps_per_cpu_s?, row.generator_busy?);
+        let rps = thousands(rps as u64);
+        let busy = percent(busy);
+        Some(format!("{}: {rps} requests per second of its CPU time, {busy} of its CPUs", named(row)))
+    };
     [
         ("What these trials can prove", windows(summary)),
         ("At least, or nothing: why", unclear.map(reason).collect()),
+        (
+            "The generator at the highest rate that was held, spinning left out",
+            rows().filter_map(room).collect(),
+        ),
         ("Native against the JVM", native(summary)),
         (
             "Every rate that was tried: its p99, and trials held/not held/invalid",
@@ -294,6 +313,7 @@ pub(super) mod tests {
             p50_us: rate_rps.map(|_| 940.0),
             p99_us: rate_rps.map(|_| 2350.0),
             generator_busy: Some(0.42),
+            generator_rps_per_cpu_s: Some(120_000.4),
             image_mib: Some(46.0),
             image_own_mib: Some(5.5),
             idle_rss_mib: Some(87.0),
@@ -367,7 +387,7 @@ pub(super) mod tests {
             assert!(table.title.contains(mode.as_str()), "{}", table.title);
             assert!(table.rows.iter().all(|row| row.of.mode == *mode));
         }
-        let native = &lists(&summary)[2].1;
+        let native = &lists(&summary)[3].1;
         assert!(native.is_empty(), "nor held against each other: {native:?}");
     }
 
@@ -375,14 +395,14 @@ pub(super) mod tests {
     fn native_is_held_against_the_jvm_where_both_are_there() {
         let mut summary = summary();
         summary.sustained[0].rates[1].p99_us = Some(4700.0);
-        let [windows, why, native, rates] = lists(&summary);
+        let [windows, why, room, native, rates] = lists(&summary);
         assert!(windows.1.len() == 1 && windows.1[0].starts_with("held for 4 s of load"));
-        assert_eq!(why.1.len(), 2);
+        assert_eq!((why.1.len(), room.1.len()), (2, 4));
         let line =
             "twin-native against twin-jvm, ok: p99 us at 2,000/s: 4700 against 2350, ratio 2.000";
         assert!(native.1.contains(&line.to_owned()), "{:?}", native.1);
         assert!(
-            rates.1[0].contains("2,000 4.70 ms 3/0/0 held"),
+            rates.1[2].contains("2,000 4.70 ms 3/0/0 held"),
             "{:?}",
             rates.1
         );

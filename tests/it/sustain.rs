@@ -45,7 +45,7 @@ fn a_search_says_which_rate_was_held_and_why_no_other() {
     let kit = seekers();
     let dry = kit.shootout("run knees --dry-run").run().exits(0);
     dry.says(&[
-        "a search among 2 rates from 500/s to 600/s, 2 times",
+        "plan knees: 2 searches among 2 rates from 500/s to 600/s",
         "at least  2 cells",
         "at most   4 cells",
         "held for 2 s of load after 0.2 s of warm-up",
