@@ -122,6 +122,7 @@ pub enum Verb {
     #[command(after_help = examples::DUEL)]
     Duel(Duel),
     /// The highest rate that keeps p99 under a bound, for each of these targets
+    #[command(after_help = examples::SUSTAIN)]
     Sustain(Sustain),
     /// The load engine alone, against a server on this machine
     #[command(after_help = examples::LOAD)]
@@ -134,6 +135,7 @@ pub enum Verb {
     Verify(Verify),
     /// Run an archive's plan again from its own sources, or a plan that others published figures of: which
     /// ratios and verdicts hold here
+    #[command(after_help = examples::REPRODUCE)]
     Reproduce(Reproduce),
     /// Two archives: their machines, ratio by ratio, verdict by verdict
     #[command(after_help = examples::COMPARE)]

@@ -7,7 +7,7 @@ use super::holds::Range;
 use super::*;
 use crate::record::schema::{Hole, Spread, Sustained};
 use crate::stats::duel::{DuelRules, Pairing, verdicts};
-use crate::stats::fixture::Session;
+use crate::stats::fixture::{self, Session};
 
 /// A group of three healthy runs on `w` at 1,000/s with these costs.
 fn group(adapter: &str, cpu: [f64; 3]) -> Group {
@@ -177,11 +177,11 @@ fn duel(factor: f64, change: impl Fn(&mut Session)) -> Summary {
     let mut session = Session::new(&["x", "ref"], 6, 6);
     session.each("measure", 0, |number, cell| {
         let noise = 1.0 + 0.002 * (number as f64 - 2.5);
-        cell.cpu_us_per_request = cell.cpu_us_per_request.map(|cpu| cpu * factor * noise);
+        fixture::scale_cpu(cell, factor * noise);
     });
     session.each("null", 0, |number, cell| {
         let noise = 1.0 + 0.001 * (number as f64 - 2.5);
-        cell.cpu_us_per_request = cell.cpu_us_per_request.map(|cpu| cpu * noise);
+        fixture::scale_cpu(cell, noise);
     });
     change(&mut session);
     let rules = DuelRules {
@@ -269,9 +269,7 @@ fn an_interval_that_is_not_of_the_sides_alone_excludes_nothing() {
         session.each("measure", 0, |number, cell| cell.load.valid = number > 0);
     });
     let ranked_by_order = duel(1.0, |session| {
-        session.each("null", 0, |_, cell| {
-            cell.cpu_us_per_request = cell.cpu_us_per_request.map(|cpu| cpu * 1.05);
-        });
+        session.each("null", 0, |_, cell| fixture::scale_cpu(cell, 1.05));
     });
     let warming = duel(1.0, |session| {
         session.each("measure", 0, |_, cell| {
