@@ -47,10 +47,10 @@ Examples:
 
 pub(super) const SUSTAIN: &str = "\
 Examples:
-  shootout sustain a b                            the highest rate that keeps p99 under 10 ms
-  shootout sustain a b --p99 25ms -w hello        another bound, another work
-  shootout sustain a --from 500 --to 8000         where to look for it
-  shootout sustain a b --dry-run                  at least, at most how many trials";
+  shootout sustain a b                       the highest rate that keeps p99 under 10 ms
+  shootout sustain a b --p99 25ms -w hello   another bound, another work
+  shootout sustain a --from 500 --to 8000    where to look for it
+  shootout sustain a b --dry-run             at least, at most how many trials";
 
 pub(super) const LOAD: &str = "\
 Examples:
