@@ -19,7 +19,7 @@ const ROWS: &[Row] = &[
     ("run", 2, &["required arguments were not provided", "<PLAN>"], "--help"),
     ("run smoke --raets 5", 2, &["unexpected argument '--raets'"], "'--rates'"),
     ("run smoke --load soon", 2, &["'soon'", "--load"], "500ms"),
-    ("run one --target-cpus 1 --load-cpus 1", 2, &["CPUs 1 are asked for by the target and by the load"], "must not share"),
+    ("run one --target-cpus 1 --load-cpus 1", 2, &["plan one as overridden, load_cpus: CPUs 1 are the target's too"], "VERB --help"),
     ("completions tcsh", 2, &["'tcsh'"], "bash, zsh, fish"),
     ("report x --format pdf", 2, &["'pdf'"], "html"),
     ("load http://10.0.0.1/ --rate 1", 2, &["http://10.0.0.1/"], "a server on this machine"),
@@ -44,7 +44,7 @@ const ROWS: &[Row] = &[
     ("run one --resume KIT", 2, &["holds no run that was begun"], "the interrupted run printed"),
     ("run --resume KIT/begun --load 5s", 2, &["no flag can change it"], "leave the flags out"),
     ("run other --resume KIT/begun", 2, &["is of the plan one, not of other"], "--resume needs no plan"),
-    ("duel liar liar", 2, &["duel, adapters[1]: `liar` is listed twice"], "--help"),
+    ("duel liar liar", 2, &["duel-liar-liar, adapters[1]: `liar` is listed twice"], "--help"),
     ("report KIT/nothing -o KIT/SHA256SUMS", 5, &["nothing: cannot read it"], "shootout verify"),
     // 3: this machine
     ("run one --target-cpus 4095 --load-cpus 0", 3, &["4095"], "CPU"),
