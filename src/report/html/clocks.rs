@@ -77,7 +77,11 @@ fn percentile_axis(x: &Scale, most: f64, bottom: f64) -> Html {
         (1e-5, "99.999 %"),
     ];
     let ticks = TICKS.map(|(beyond, words)| (nines(beyond), words));
-    let within = ticks.into_iter().filter(|(at, _)| *at <= most + 1e-9);
+    // The first one where its words and the median's have room beside each other.
+    let has_room = x.at(nines(0.5)) - x.at(0.0) > 32.0;
+    let within = ticks
+        .into_iter()
+        .filter(|(at, _)| *at <= most + 1e-9 && (*at > 0.0 || has_room));
     x_axis(
         x,
         within.map(|(at, words)| (at, words.to_owned())),

@@ -77,7 +77,15 @@ fn rows(groups: &[(&Group, usize)], heading: &str, figures: &[(&str, &str, Shape
             Html::default()
         } else {
             let words = format!("no figure: {}", without.join(", "));
-            text("none end", (RIGHT, at + 4.0), &words)
+            // On the side that the marks leave free.
+            let found = figures.iter().filter_map(|(f, _, _)| spread(group, f));
+            let is_right = found.map(|s| x.at(s.max)).fold(LEFT, f64::max) > (LEFT + RIGHT) / 2.0;
+            let (class, from) = if is_right {
+                ("none", LEFT + 4.0)
+            } else {
+                ("none end", RIGHT)
+            };
+            text(class, (from, at + 4.0), &words)
         };
         label
             .then(&missing)

@@ -59,7 +59,7 @@ pub fn render(summary: &Summary, details: &Details, id: Option<&str>) -> String 
         ("publication", publication(summary)),
         ("verdicts", verdicts_section(summary)),
         ("workloads", workloads(summary, details)),
-        ("notes", lists_of(&lists::after(summary))),
+        ("notes", lists_folded(&lists::after(summary))),
         ("parity", parity::parity(summary, details)),
         ("limits", limits(summary)),
         ("adapters", adapters(details)),
@@ -109,7 +109,7 @@ fn asked(summary: &Summary) -> Html {
         ("requests", "Requests"),
         ("repetitions", "Fresh containers each"),
         ("pairs", "Pairs"),
-        ("null", "Of them the null test's"),
+        ("null", "Pairs of the null test"),
         ("pairing", "Pairing"),
         ("metrics", "Metrics, fixed beforehand"),
         ("smallest_effect", "Smallest effect of interest"),
@@ -136,10 +136,24 @@ fn publication(summary: &Summary) -> Html {
     tag("p").set("class", class).text(words)
 }
 
+/// With every line in sight: what can't be concluded is never folded away.
 fn lists_of(lists: &[List]) -> Html {
+    lists_as(lists, list)
+}
+
+/// Where a list is longer than a screen, folded: a guard may fire in every cell.
+fn lists_folded(lists: &[List]) -> Html {
+    const MANY: usize = 12;
+    lists_as(lists, |items| match items.len() {
+        ..=MANY => list(items),
+        many => folded(&format!("{many} lines"), &list(items)),
+    })
+}
+
+fn lists_as(lists: &[List], show: impl Fn(&[String]) -> Html) -> Html {
     let lists = lists.iter().filter(|(_, items)| !items.is_empty());
     let html: Html = lists
-        .map(|(title, items)| tag("h3").text(title).then(&list(items)))
+        .map(|(title, items)| tag("h3").text(title).then(&show(items)))
         .collect();
     if html.as_str().is_empty() {
         return tag("p").text("Nothing to say here.");
