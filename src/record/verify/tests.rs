@@ -270,6 +270,24 @@ fn a_forger_who_sums_again_is_found_by_what_is_derived() {
 }
 
 #[test]
+fn a_rendering_that_is_no_text_is_none() {
+    for file in ["summary.csv", "report.md"] {
+        let dir = fixture::archive();
+        let path = dir.path().join(file);
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes[3] ^= 0x80;
+        std::fs::write(&path, bytes).unwrap();
+        sum_again(dir.path());
+        let report = verify(dir.path(), &smoke());
+        let [finding] = &report.findings[..] else {
+            panic!("{:?}", report.findings)
+        };
+        assert_eq!(finding.file, file);
+        assert!(finding.what.contains("not what summary.json renders as"));
+    }
+}
+
+#[test]
 fn files_moved_between_cells_or_put_beside_them_are_found() {
     type Alter = fn(&Path);
     let table: [(&str, Alter); 6] = [
