@@ -46,7 +46,8 @@ pub const LEGEND: [&str; 4] = [
 /// The tables of a summary. What differs in its mode is never in one table.
 pub fn tables(summary: &Summary) -> Vec<Table<'_>> {
     let place = |row: &Sustained| (row.workload.clone(), row.mode.clone(), row.connections);
-    sorted(summary).chunk_by(|a, b| place(a) == place(b))
+    sorted(summary)
+        .chunk_by(|a, b| place(a) == place(b))
         .map(table)
         .collect()
 }
@@ -152,7 +153,10 @@ pub fn lists(summary: &Summary) -> [List; 5] {
         let (rps, busy) = (row.generator_rps_per_cpu_s?, row.generator_busy?);
         let rps = thousands(rps as u64);
         let busy = percent(busy);
-        Some(format!("{}: {rps} requests per second of its CPU time, {busy} of its CPUs", named(row)))
+        Some(format!(
+            "{}: {rps} requests per second of its CPU time, {busy} of its CPUs",
+            named(row)
+        ))
     };
     [
         ("What these trials can prove", windows(summary)),

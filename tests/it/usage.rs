@@ -129,7 +129,10 @@ fn a_search_that_makes_no_sense_is_refused() {
         ("sustain lair", "did you mean `liar`?"),
         ("sustain liar@stauts", "did you mean `status`?"),
         ("sustain liar -w okk", "did you mean `ok`?"),
-        ("sustain liar --p99 0ms", "p99_ms 0: expected milliseconds above 0"),
+        (
+            "sustain liar --p99 0ms",
+            "p99_ms 0: expected milliseconds above 0",
+        ),
         ("sustain liar --p99 soon", "not a length of time"),
         ("sustain liar --to 500", "expected a rate above 1000"),
         ("sustain liar --trials 2", "expected an odd number"),
@@ -140,7 +143,10 @@ fn a_search_that_makes_no_sense_is_refused() {
     }
     let dry = kit.shootout("sustain liar@honest --p99 25ms --to 2000 --dry-run");
     let dry = dry.env("DOCKER_HOST", NO_ENGINE).run().exits(0);
-    dry.says(&["plan sustain-liar-honest: 1 search among", "1000/s to 2000/s ("]);
+    dry.says(&[
+        "plan sustain-liar-honest: 1 search among",
+        "1000/s to 2000/s (",
+    ]);
 }
 
 #[test]
