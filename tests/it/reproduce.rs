@@ -99,7 +99,7 @@ fn offline(kit: &Kit, first: &Path, second: &Path) {
     for table in ["some", "later"] {
         let said = reproduce(table, first).run().exits(0);
         said.says(&[
-            "stone was not measured here: it is no program",
+            "stone was not measured here: not built: it is no program",
             "stone / liar, cpu_us_per_request of ok: 2.000 [2.000, 2.000] there",
             "wood took no part here",
             "0 reproduced, 0 not reproduced, 2 without a verdict",
