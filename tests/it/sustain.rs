@@ -8,14 +8,15 @@ use serde_json::Value;
 use crate::docker::turn;
 use crate::kit::{Kit, cells, document, kit, verifies};
 
-/// So low that any machine holds the lowest rate, and none of the rates is about speed.
+/// So low that any machine holds the lowest rate, and none of the rates is about speed. By the number of
+/// its connections the liar knows a load.
 const PLAN: &str = "\
 name: knees
 kind: sustain
 adapters: [liar@honest, liar@errors]
 workloads: [ok]
 rates_rps: [500, 600]
-connections: 16
+connections: 100
 timeout: 1s
 criterion: {coverage: 0.95, p99_ms: 500}
 trials: 1
