@@ -12,6 +12,7 @@ use crate::cli;
 use crate::engine::{self, Images};
 use crate::error::{Error, Result};
 use crate::load::clock;
+use crate::plan::contender::Contender;
 use crate::plan::cpus::{Cpu, CpuAsk, CpuList, allot};
 use crate::plan::made::Asked;
 use crate::plan::spec::PlannedLimits;
@@ -55,12 +56,7 @@ pub fn duel(context: &Context, asked: &cli::Duel) -> Result<()> {
 
 /// The plan that the sides, the workloads and the rate make; the other flags change it as any plan.
 fn duel_plan(kit: &Kit, asked: &cli::Duel) -> Result<Plan> {
-    for side in &asked.sides {
-        kit.adapter(&side.adapter)?.check_label(&side.label)?;
-    }
-    for workload in &asked.workload {
-        kit.workload(workload)?;
-    }
+    check_names(kit, &asked.sides, &asked.workload)?;
     let mut plan = kit.plan(DUEL)?;
     if asked.levels {
         plan = plan.at_its_levels()?;
@@ -77,12 +73,7 @@ fn duel_plan(kit: &Kit, asked: &cli::Duel) -> Result<Plan> {
 pub fn sustain(context: &Context, asked: &cli::Sustain) -> Result<()> {
     let kit = context.kit()?;
     let host = Host::read(&Roots::default());
-    for who in &asked.targets {
-        kit.adapter(&who.adapter)?.check_label(&who.label)?;
-    }
-    for workload in &asked.workload {
-        kit.workload(workload)?;
-    }
+    check_names(&kit, &asked.targets, &asked.workload)?;
     let mut plan = kit.plan(SUSTAIN)?;
     if !asked.workload.is_empty() {
         plan.workloads.clone_from(&asked.workload);
@@ -95,6 +86,18 @@ pub fn sustain(context: &Context, asked: &cli::Sustain) -> Result<()> {
     let plan = plan.sustaining(&asked.targets, bounds)?;
     let plan = settled(plan, &host, &asked.run.overrides)?;
     perform(context, &kit, host, plan, &asked.run, &Begin::new(None))
+}
+
+/// Who and what a command line names is in the kit.
+fn check_names(kit: &Kit, who: &[Contender], workloads: &[String]) -> Result<()> {
+    for contender in who {
+        kit.adapter(&contender.adapter)?
+            .check_label(&contender.label)?;
+    }
+    for workload in workloads {
+        kit.workload(workload)?;
+    }
+    Ok(())
 }
 
 /// How a run begins, and what is said at its end.

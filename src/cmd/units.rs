@@ -9,7 +9,6 @@ use crate::cell::{self, Bench, Contest, Entry, Measured, Refusal, Rhythms, Troub
 use crate::engine::Image;
 use crate::error::{Error, Result};
 use crate::guard::{Level, gate};
-use crate::plan::contender::Contender;
 use crate::plan::{Agenda, Outcome, Unit, dry_run};
 use crate::record::archive::{Archive, Evidence};
 use crate::record::schema::{Cell, CellKey, Hole};
@@ -337,7 +336,7 @@ impl Holes {
 
     /// All cells of this adapter, label and workload.
     pub(super) fn fail(&mut self, key: &CellKey, reason: &str) {
-        let adapter = contender(key);
+        let adapter = key.contender();
         self.failures
             .push(format!("{adapter} on {}: {reason}", key.workload));
         self.list.push(Hole {
@@ -353,11 +352,11 @@ impl Holes {
         let Some(lost) = sides.iter().find(|key| self.has(key)) else {
             return;
         };
-        let reason = format!("{} in the same pair has none", contender(lost));
+        let reason = format!("{} in the same pair has none", lost.contender());
         for key in sides {
             if !self.has(key) {
                 self.list.push(Hole {
-                    adapter: contender(key),
+                    adapter: key.contender(),
                     workload: key.workload.clone(),
                     reason: reason.clone(),
                 });
@@ -366,7 +365,7 @@ impl Holes {
     }
 
     pub(super) fn has(&self, key: &CellKey) -> bool {
-        let adapter = contender(key);
+        let adapter = key.contender();
         let is = |hole: &&Hole| hole.adapter == adapter && hole.workload == key.workload;
         self.list.iter().find(is).is_some()
     }
@@ -379,11 +378,11 @@ fn outcome(cell: &Cell) -> String {
         Some(_) if cell.key.rate_rps.is_none() => {
             format!(
                 "{}, {} connections: ",
-                contender(&cell.key),
+                cell.key.contender(),
                 cell.key.connections
             )
         }
-        Some(_) => format!("{}: ", contender(&cell.key)),
+        Some(_) => format!("{}: ", cell.key.contender()),
     };
     if !cell.load.valid {
         return format!("{who}invalid: {}", cell.load.invalid_reasons.join("; "));
@@ -413,12 +412,6 @@ fn is_attempt(key: &CellKey, planned: &CellKey) -> bool {
         attempt: planned.attempt,
         ..key.clone()
     } == *planned
-}
-
-/// As plans and holes name it: `express`, `express@slow`.
-fn contender(key: &CellKey) -> String {
-    let (adapter, label) = (key.adapter.clone(), key.label.clone());
-    Contender { adapter, label }.to_string()
 }
 
 /// A parity failure stops the run: whatever it would measure, it would not be the same work.

@@ -1,6 +1,5 @@
 //! What `--dry-run` says of a plan: what runs in which order, how long it takes, and what is missing.
 
-use super::contender::Contender;
 use super::disk::size;
 use super::matrix::{Matrix, Unit};
 use super::spec::{Kind, LEAST_PAIRS, Metric, Plan};
@@ -201,13 +200,10 @@ fn who(unit: &Unit) -> String {
         &first.role
     };
     let sides = unit.cells.iter().take(unit.sides()).map(|cell| {
-        let contender = Contender {
-            adapter: cell.adapter.clone(),
-            label: cell.label.clone(),
-        };
+        let contender = cell.contender();
         match &cell.side {
             Some(letter) => format!("{letter} {contender}"),
-            None => contender.to_string(),
+            None => contender,
         }
     });
     let sides: Vec<String> = sides.collect();

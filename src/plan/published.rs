@@ -352,29 +352,35 @@ fn first_number(version: &str) -> Option<&str> {
 
 impl Columns {
     fn named(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        let some = [
+        let others = [
             ("runtime", &self.runtime),
             ("workload", &self.workload),
             ("rate_rps", &self.rate_rps),
             ("runs", &self.runs),
         ];
-        let some = some.into_iter();
-        let some = some.filter_map(|(key, column)| Some((key, column.as_deref()?)));
-        std::iter::once(("contender", self.contender.as_str())).chain(some)
+        those_named(("contender", &self.contender), others)
     }
+}
+
+/// Keys with the columns that they name: one that every table has, and those of the others that it has.
+fn those_named<'a, const N: usize>(
+    (key, column): (&'static str, &'a str),
+    others: [(&'static str, &'a Option<String>); N],
+) -> impl Iterator<Item = (&'static str, &'a str)> {
+    let others = others.into_iter();
+    let others = others.filter_map(|(key, column)| Some((key, column.as_deref()?)));
+    std::iter::once((key, column)).chain(others)
 }
 
 impl Figure {
     fn columns(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        let some = [
+        let others = [
             ("min", &self.min),
             ("max", &self.max),
             ("dispersion_pct", &self.dispersion_pct),
             ("rate_rps", &self.rate_rps),
         ];
-        let some = some.into_iter();
-        let some = some.filter_map(|(key, column)| Some((key, column.as_deref()?)));
-        std::iter::once(("median", self.median.as_str())).chain(some)
+        those_named(("median", &self.median), others)
     }
 
     /// The ratio of two rows, as far as the table says it.

@@ -6,22 +6,19 @@ use super::adapter::Adapter;
 use super::check::{bounds, rate, within};
 use super::cpus::CpuAsk;
 use super::matrix::{Matrix, Unit};
-use super::spec::{Kind, Mode, Plan, forges_bounds};
+use super::spec::{Mode, Plan, forges_bounds};
 use super::yaml::{Wrong, at};
 use crate::error::Result;
 use crate::stats::judge::Healthy;
 use crate::stats::sustain::Trial;
-use crate::stats::sustain::ladder::{MOST_RUNGS, rungs};
+use crate::stats::sustain::climb::{MOST_TRIALS, TRIALS};
+use crate::stats::sustain::ladder::{COARSE, FINE, MOST_RUNGS, rungs};
 
 /// What is sustained is kept for people: the published experiment's bound.
 pub(super) const CRITERION: Healthy = Healthy {
     coverage: 0.95,
     p99_ms: 10.0,
 };
-/// Of so many trials the majority decides.
-pub(super) const TRIALS: u32 = 3;
-/// More trials of each rate are mistakes.
-const MOST_TRIALS: u32 = 99;
 /// Steps past this one find nothing that people could use.
 const LARGEST_STEP: f64 = 10.0;
 /// A p99 is known from so many slots on (METHOD, rule 18).
@@ -46,11 +43,11 @@ pub struct Ladder {
 }
 
 fn coarse() -> f64 {
-    1.3
+    COARSE
 }
 
 fn fine() -> f64 {
-    1.05
+    FINE
 }
 
 impl Plan {
@@ -183,11 +180,6 @@ impl Plan {
             point,
             trial.number,
         )))
-    }
-
-    /// Whether its units follow from what the ones before came to.
-    pub fn is_search(&self) -> bool {
-        self.kind == Kind::Sustain
     }
 }
 

@@ -277,11 +277,29 @@ impl CellKey {
 
     /// Whose cell it is, as `express@slow`.
     pub fn contender(&self) -> String {
-        if self.label.is_empty() {
-            self.adapter.clone()
-        } else {
-            format!("{}@{}", self.adapter, self.label)
-        }
+        contender(&self.adapter, &self.label)
+    }
+}
+
+impl Group {
+    /// Whose group it is, as `express@slow`.
+    pub fn contender(&self) -> String {
+        contender(&self.adapter, &self.label)
+    }
+}
+
+impl Sustained {
+    /// Whose rate it is, as `express@slow`.
+    pub fn contender(&self) -> String {
+        contender(&self.adapter, &self.label)
+    }
+}
+
+/// An adapter, or a labelled variant of it, as plans name it.
+fn contender(adapter: &str, label: &str) -> String {
+    match label {
+        "" => adapter.to_owned(),
+        label => format!("{adapter}@{label}"),
     }
 }
 

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use super::claim::{CHECK, percent};
 use super::groups;
 use super::interval::{Interval, slope};
+use super::metric::by_slices;
 use super::pairs::Pair;
 use crate::record::schema::Cell;
 
@@ -45,22 +46,10 @@ impl Change {
 pub fn slice_effect(pairs: &[Pair], a: &str, b: &str) -> Option<Change> {
     Change::of(pairs.iter().map(|pair| {
         let [a, b] = [pair.of(a)?, pair.of(b)?];
-        let log_ratio = |long| Some(by_slices(a, long)?.ln() - by_slices(b, long)?.ln());
+        let cost = |side, long| by_slices(side, long, |block| block.cpu_us).filter(|us| *us > 0.0);
+        let log_ratio = |long| Some(cost(a, long)?.ln() - cost(b, long)?.ln());
         Some(log_ratio(true)? - log_ratio(false)?)
     }))
-}
-
-/// CPU per request over a cell's blocks of long slices, or of short ones.
-fn by_slices(cell: &Cell, long: bool) -> Option<f64> {
-    let short_ns = cell.paired.as_ref()?.mask.slice_ns;
-    let blocks = cell.blocks.iter();
-    let own = blocks.filter(|block| (block.slice_ns > short_ns) == long);
-    let (mut cpu_us, mut completed) = (0.0, 0);
-    for block in own {
-        cpu_us += block.cpu_us?;
-        completed += block.completed;
-    }
-    per_request(cpu_us, completed)
 }
 
 /// From the first window of the load to the last, along the least-squares line: a side may be warming

@@ -192,11 +192,10 @@ fn by_point(groups: &[Group]) -> BTreeMap<String, BTreeMap<String, &Group>> {
     let mut points: BTreeMap<String, BTreeMap<String, &Group>> = BTreeMap::new();
     for group in groups {
         let at = point(&group.workload, group.rate_rps, group.connections);
-        let who = match group.label.as_str() {
-            "" => group.adapter.clone(),
-            label => format!("{}@{label}", group.adapter),
-        };
-        points.entry(at).or_default().insert(who, group);
+        points
+            .entry(at)
+            .or_default()
+            .insert(group.contender(), group);
     }
     points
 }

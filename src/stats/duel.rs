@@ -128,9 +128,7 @@ struct Comparison<'a> {
     b: &'a str,
     pairs: Pairs<'a>,
     null: Pairs<'a>,
-    slice_effect: Option<checks::Change>,
-    trend: Option<checks::Change>,
-    background: Option<String>,
+    checked: Checked,
 }
 
 impl<'a> Comparison<'a> {
@@ -153,9 +151,7 @@ impl<'a> Comparison<'a> {
             a,
             b,
             null: null.with(&[b]).of_sides(sides),
-            slice_effect: checks::slice_effect(&pairs.valid, a, b),
-            trend: checks::trend(&pairs.valid, a, b),
-            background: background(cells, &pairs),
+            checked: Checked::of(cells, &pairs, a, b),
             pairs,
         }
     }
@@ -172,8 +168,8 @@ impl<'a> Comparison<'a> {
             rule: "interval".to_owned(),
             verdict: "no verdict".to_owned(),
             confidence: self.bounds.confidence,
-            slice_effect: self.slice_effect.map(|change| change.factor()),
-            trend: self.trend.map(|change| change.factor()),
+            slice_effect: self.checked.slice_effect.map(|change| change.factor()),
+            trend: self.checked.trend.map(|change| change.factor()),
             ..Verdict::default()
         };
         let null = Values::of(&self.null.valid, Pair::outer, metric);
@@ -219,8 +215,7 @@ impl<'a> Comparison<'a> {
             Ok(null) => decide(Some(&null.log_ratios())),
             Err(reason) => Err(format!("null test: {reason}")),
         };
-        let mut withheld = checks::changes(self.slice_effect, self.trend);
-        withheld.extend(self.background.clone().filter(|_| metric.disturbed));
+        let mut withheld = self.checked.withhold(metric.disturbed);
         if let Err(why) = &decided {
             withheld.insert(0, why.clone());
         }
@@ -229,6 +224,30 @@ impl<'a> Comparison<'a> {
         } else {
             Err(withheld.join("; "))
         }
+    }
+}
+
+/// What the pairs' own checks found.
+struct Checked {
+    slice_effect: Option<checks::Change>,
+    trend: Option<checks::Change>,
+    background: Option<String>,
+}
+
+impl Checked {
+    fn of(cells: &[Cell], pairs: &Pairs, a: &str, b: &str) -> Self {
+        Self {
+            slice_effect: checks::slice_effect(&pairs.valid, a, b),
+            trend: checks::trend(&pairs.valid, a, b),
+            background: background(cells, pairs),
+        }
+    }
+
+    /// Why the pairs' ratio is not of the two sides alone; of a metric that others' work disturbs, that too.
+    fn withhold(&self, disturbed: bool) -> Vec<String> {
+        let mut withheld = checks::changes(self.slice_effect, self.trend);
+        withheld.extend(self.background.clone().filter(|_| disturbed));
+        withheld
     }
 }
 
@@ -242,13 +261,12 @@ pub fn is_defensible(cells: &[Cell], verdict: &Verdict) -> bool {
         connections: verdict.connections,
     };
     let pairs = Pairs::of(cells, "measure", point).with(&[a, b]);
-    let slice_effect = checks::slice_effect(&pairs.valid, a, b);
-    let trend = checks::trend(&pairs.valid, a, b);
     let disturbed = metric(&verdict.metric).is_none_or(|metric| metric.disturbed);
     let null = verdict.null_low.zip(verdict.null_high);
     verdict.n as usize >= LEAST_PAIRS
-        && checks::changes(slice_effect, trend).is_empty()
-        && !(disturbed && background(cells, &pairs).is_some())
+        && Checked::of(cells, &pairs, a, b)
+            .withhold(disturbed)
+            .is_empty()
         && null.is_none_or(|(low, high)| low <= 1.0 && 1.0 <= high)
 }
 

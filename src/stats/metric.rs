@@ -70,19 +70,24 @@ pub const METRICS: [Metric; 5] = [
 /// CPU time per request of a pair's side: over its blocks of short slices, where the machine's speed has
 /// the least time to change between the sides; `whole` where a load has no blocks. Blocks begin and end
 /// where nobody sends, so that work in the background stays with its owner as it does over the whole.
-fn by_short_slices(
-    cell: &Cell,
-    whole: Option<f64>,
-    cpu_us: fn(&Block) -> Option<f64>,
-) -> Option<f64> {
+fn by_short_slices(cell: &Cell, whole: Option<f64>, cpu_us: CpuOf) -> Option<f64> {
     let whole = whole?;
-    let Some(paired) = cell.paired.as_ref().filter(|_| !cell.blocks.is_empty()) else {
+    if cell.paired.is_none() || cell.blocks.is_empty() {
         return Some(whole);
-    };
-    let is_short = |block: &&Block| block.slice_ns == paired.mask.slice_ns;
-    let short = || cell.blocks.iter().filter(is_short);
-    let us: Option<f64> = short().map(cpu_us).sum();
-    let completed: u64 = short().map(|block| block.completed).sum();
+    }
+    by_slices(cell, false, cpu_us)
+}
+
+/// How a block's CPU time is read.
+type CpuOf = fn(&Block) -> Option<f64>;
+
+/// CPU time per request over a side's blocks of long slices, or of short ones.
+pub(super) fn by_slices(cell: &Cell, long: bool, cpu_us: CpuOf) -> Option<f64> {
+    let short_ns = cell.paired.as_ref()?.mask.slice_ns;
+    let is_own = |block: &&Block| (block.slice_ns > short_ns) == long;
+    let own = || cell.blocks.iter().filter(is_own);
+    let us: Option<f64> = own().map(cpu_us).sum();
+    let completed: u64 = own().map(|block| block.completed).sum();
     us.filter(|_| completed > 0).map(|us| us / completed as f64)
 }
 

@@ -5,6 +5,8 @@ mod bootstrap;
 mod checks;
 pub mod claim;
 pub mod compare;
+#[cfg(test)]
+mod dice;
 pub mod duel;
 #[cfg(test)]
 mod fixture;

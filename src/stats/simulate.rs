@@ -5,6 +5,7 @@ use std::f64::consts::{LN_2, TAU};
 use std::fmt::Write;
 
 use super::claim::{Bounds, decide};
+use super::dice::Dice;
 use super::duel::DuelRules;
 use super::interval::Interval;
 use super::provable;
@@ -19,20 +20,7 @@ const OUTLIER: f64 = 3.0;
 /// Standard deviations of the pairs' log-ratio.
 const SDS: [f64; 5] = [0.005, 0.01, 0.02, 0.05, 0.1];
 
-/// SplitMix64 (Steele, Lea & Flood 2014): fast, and good enough to draw noise with.
-struct Dice(u64);
-
 impl Dice {
-    /// In (0, 1).
-    fn unit(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^= z >> 31;
-        ((z >> 11) as f64 + 0.5) / (1u64 << 53) as f64
-    }
-
     /// Of mean 0 and standard deviation 1 (Box & Muller 1958).
     fn normal(&mut self) -> f64 {
         (-2.0 * self.unit().ln()).sqrt() * (TAU * self.unit()).cos()

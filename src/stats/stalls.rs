@@ -85,11 +85,7 @@ fn us(group: &Group, quantile: &str) -> Option<f64> {
 }
 
 fn stall(groups: &[&Group], quantile: &str, us: f64, reason: String) -> Stall {
-    let name = |group: &&Group| match group.label.as_str() {
-        "" => group.adapter.clone(),
-        label => format!("{}@{label}", group.adapter),
-    };
-    let mut who: Vec<String> = groups.iter().map(name).collect();
+    let mut who: Vec<String> = groups.iter().map(|group| group.contender()).collect();
     who.sort();
     Stall {
         who,

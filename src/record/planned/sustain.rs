@@ -11,14 +11,8 @@ use crate::record::compare;
 use crate::record::schema::ImageSize;
 use crate::record::source::Source;
 use crate::stats::sustain::SustainRules;
-use crate::stats::sustain::ladder::{MOST_RUNGS, rungs, stride};
-
-/// Trials of a rate, and the steps of a ladder, where a plan says none.
-const TRIALS: u64 = 3;
-const COARSE: f64 = 1.3;
-const FINE: f64 = 1.05;
-/// More trials of a rate than any plan has.
-const MOST_TRIALS: u64 = 99;
+use crate::stats::sustain::climb::{MOST_TRIALS, TRIALS};
+use crate::stats::sustain::ladder::{COARSE, FINE, MOST_RUNGS, rungs, stride};
 
 /// Of a plan that looks for the highest rate.
 pub(super) fn rules(plan: &Value) -> Result<SustainRules> {
@@ -30,8 +24,10 @@ pub(super) fn rules(plan: &Value) -> Result<SustainRules> {
         names.ok_or_else(|| bad(key, "a list of names"))
     };
     let (rungs, stride) = rates(plan)?;
-    let trials = plan.get("trials").map_or(Some(TRIALS), Value::as_u64);
-    let trials = trials.filter(|trials| (1..=MOST_TRIALS).contains(trials));
+    let trials = plan
+        .get("trials")
+        .map_or(Some(TRIALS.into()), Value::as_u64);
+    let trials = trials.filter(|trials| (1..=u64::from(MOST_TRIALS)).contains(trials));
     // One number of connections is written without a list.
     let connections = plan.get("connections").unwrap_or(&Value::Null);
     let connections = connections.get(0).unwrap_or(connections).as_u64();

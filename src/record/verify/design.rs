@@ -5,7 +5,6 @@
 use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
-use crate::plan::contender::Contender;
 use crate::plan::cpus::CpuAsk;
 use crate::plan::{Adapter, Agenda, Matrix, Outcome, Plan, Unit, yaml};
 use crate::record::archive::cell_name;
@@ -161,7 +160,7 @@ impl Design {
             let expected = (1..=count).filter(|n| attempts.contains_key(n) || !may_lack(n));
             if !attempts.keys().copied().eq(expected) {
                 let found: Vec<&u32> = attempts.keys().collect();
-                let who = contender(key);
+                let who = key.contender();
                 find(&format!(
                     "attempts of {who}: expected 1 to {count}, found {found:?}"
                 ));
@@ -332,13 +331,8 @@ fn first_attempt(key: &CellKey) -> CellKey {
     }
 }
 
-fn contender(key: &CellKey) -> String {
-    let (adapter, label) = (key.adapter.clone(), key.label.clone());
-    Contender { adapter, label }.to_string()
-}
-
 fn is_hole(key: &CellKey, holes: &[Hole]) -> bool {
     holes
         .iter()
-        .any(|hole| hole.adapter == contender(key) && hole.workload == key.workload)
+        .any(|hole| hole.adapter == key.contender() && hole.workload == key.workload)
 }

@@ -9,7 +9,6 @@ use crate::load::clock::SECOND_NS;
 use crate::load::mask::Mask;
 use crate::load::schedule::{Arrivals, Schedule};
 use crate::load::turns::{Pattern, Turns};
-use crate::plan::contender::Contender;
 use crate::plan::mask_seed;
 use crate::record::planned::Planned;
 use crate::record::samples::{self, Mark, Sample};
@@ -126,12 +125,9 @@ fn changes<'a>(session: &[Side<'a>]) -> Vec<(&'a str, String)> {
 fn alone(cell: &Cell, paired: &Paired, planned: &Planned, blocks_read: usize) -> Vec<String> {
     let mut what = Vec::new();
     let (key, mask, sides) = (&cell.key, paired.mask, &paired.sides);
-    let own = Contender {
-        adapter: key.adapter.clone(),
-        label: key.label.clone(),
-    };
+    let own = key.contender();
     let side = key.side_index().filter(|side| *side < sides.len());
-    if side.is_none_or(|side| sides[side] != own.to_string()) {
+    if side.is_none_or(|side| sides[side] != own) {
         what.push(format!(
             "sides: {own} expected where the letter of its side is"
         ));

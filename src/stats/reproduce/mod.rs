@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::duel;
 use super::metric::metric;
-use crate::record::schema::{Group, Summary, Verdict};
+use crate::record::schema::{Hole, Summary, Verdict};
 
 pub mod holds;
 mod ratios;
@@ -267,9 +267,7 @@ fn shown(verdict: &Verdict, summary: &Summary) -> Shown {
 /// Why a session has nothing of a claimed ratio.
 fn absent(claim: &Claim, summary: &Summary) -> String {
     for who in [&claim.a, &claim.b] {
-        let of = |hole: &&crate::record::schema::Hole| {
-            hole.adapter == *who && hole.workload == claim.workload
-        };
+        let of = |hole: &&Hole| hole.adapter == *who && hole.workload == claim.workload;
         if let Some(hole) = summary.holes.iter().find(of) {
             return format!("{who} was not measured here: {}", hole.reason);
         }
@@ -314,14 +312,6 @@ fn texts(summary: &Summary, key: &str) -> Vec<String> {
     let list = summary.plan.get(key).and_then(|list| list.as_array());
     let texts = list.into_iter().flatten().filter_map(|text| text.as_str());
     texts.map(str::to_owned).collect()
-}
-
-/// Whose group it is, as plans name it.
-fn contender(group: &Group) -> String {
-    match group.label.as_str() {
-        "" => group.adapter.clone(),
-        label => format!("{}@{label}", group.adapter),
-    }
 }
 
 #[cfg(test)]

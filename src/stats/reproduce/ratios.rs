@@ -1,20 +1,12 @@
 //! Ratios of medians over repetitions, of everybody to the reference, at each load point.
 
 use super::holds::{LEAST_RUNS, Runs, Shown};
-use super::{Claim, Load, Rule, contender, texts};
+use super::{Claim, Load, Rule, texts};
 use crate::record::schema::{Group, Summary};
 
-/// What of a matrix is held against another: what it costs, how long it takes, what memory it needs.
-const OPEN: [&str; 6] = [
-    "cpu_us_per_request",
-    "response_us.p50",
-    "response_us.p99",
-    "rss_mib.baseline",
-    "rss_mib.load",
-    "rss_mib.recovery",
-];
-/// Its throughput is what a closed loop is run for; in an open one it is the schedule's.
-const CLOSED: [&str; 7] = [
+/// What of a matrix is held against another: its throughput in a closed loop; and in any, what it costs,
+/// how long it takes, what memory it needs.
+const FIGURES: [&str; 7] = [
     "achieved_rps",
     "cpu_us_per_request",
     "response_us.p50",
@@ -34,17 +26,18 @@ fn at_point(groups: &[Group], there: &Summary) -> Vec<Claim> {
     let Some(reference) = reference(groups, there) else {
         return vec![];
     };
-    let figures: &[&str] = match reference.rate_rps {
-        Some(_) => &OPEN,
-        None => &CLOSED,
+    // The throughput of an open loop is its schedule's.
+    let figures = match reference.rate_rps {
+        Some(_) => &FIGURES[1..],
+        None => &FIGURES,
     };
     let others = groups
         .iter()
         .filter(|group| !std::ptr::eq(*group, reference));
     let claims = others.flat_map(|group| {
         figures.iter().map(|figure| Claim {
-            a: contender(group),
-            b: contender(reference),
+            a: group.contender(),
+            b: reference.contender(),
             workload: group.workload.clone(),
             load: Load::of(group.rate_rps),
             connections: Some(group.connections),
@@ -63,7 +56,7 @@ fn reference<'a>(groups: &'a [Group], there: &Summary) -> Option<&'a Group> {
     let named = there.plan.get("reference").and_then(|name| name.as_str());
     let named = named.map(str::to_owned).into_iter();
     let mut order = named.chain(texts(there, "adapters"));
-    order.find_map(|name| groups.iter().find(|group| contender(group) == name))
+    order.find_map(|name| groups.iter().find(|group| group.contender() == name))
 }
 
 /// The same ratio in another session, at the first such point that says where it lies, or else at the
@@ -72,7 +65,7 @@ pub(super) fn here(claim: &Claim, summary: &Summary) -> Option<Result<Shown, Str
     let points = summary.groups.chunk_by(|one, two| point(one) == point(two));
     let fitting = points.filter(|groups| fits(&groups[0], claim));
     let mut all = fitting.filter_map(|groups| {
-        let of = |who: &String| groups.iter().find(|group| contender(group) == *who);
+        let of = |who: &String| groups.iter().find(|group| group.contender() == *who);
         Some(shown(of(&claim.a)?, of(&claim.b)?, &claim.figure))
     });
     let first = all.next()?;
@@ -95,7 +88,7 @@ fn fits(group: &Group, claim: &Claim) -> bool {
 /// The ratio of two groups, or why there is none.
 fn shown(a: &Group, b: &Group, figure: &str) -> Result<Shown, String> {
     let runs = |group: &Group| {
-        let who = contender(group);
+        let who = group.contender();
         let (valid, healthy) = (group.valid_runs, group.healthy_runs);
         // Too few have no range anyhow, and that is the first thing to say of them.
         if valid >= LEAST_RUNS && healthy < valid {

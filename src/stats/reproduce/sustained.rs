@@ -11,13 +11,6 @@ use crate::record::schema::{Summary, Sustained};
 pub const FIGURE: &str = "sustained_rps";
 
 impl Sustained {
-    fn who(&self) -> String {
-        match self.label.as_str() {
-            "" => self.adapter.clone(),
-            label => format!("{}@{label}", self.adapter),
-        }
-    }
-
     fn range(&self) -> Range {
         // Where it was not the target that gave way, nobody knows how much more it holds.
         let by_itself = self.complete && !self.at_least;
@@ -39,12 +32,12 @@ pub(super) fn claims(there: &Summary) -> Vec<Claim> {
         let Some(reference) = reference(all, &one.workload, there) else {
             continue;
         };
-        if one.who() == reference.who() {
+        if one.contender() == reference.contender() {
             continue;
         }
         claims.push(Claim {
-            a: one.who(),
-            b: reference.who(),
+            a: one.contender(),
+            b: reference.contender(),
             workload: one.workload.clone(),
             load: Load::Any,
             connections: None,
@@ -60,7 +53,7 @@ pub(super) fn claims(there: &Summary) -> Vec<Claim> {
 fn reference<'a>(all: &'a [Sustained], workload: &str, there: &Summary) -> Option<&'a Sustained> {
     let order = texts(there, "adapters").into_iter();
     let of = |who: String| {
-        let is = |one: &&Sustained| one.who() == who && one.workload == workload;
+        let is = |one: &&Sustained| one.contender() == who && one.workload == workload;
         all.iter().find(is)
     };
     order.into_iter().find_map(of)
@@ -70,7 +63,7 @@ fn reference<'a>(all: &'a [Sustained], workload: &str, there: &Summary) -> Optio
 pub(super) fn here(claim: &Claim, summary: &Summary) -> Option<Result<Shown, String>> {
     let all = &summary.sustained;
     let of = |who: &String| {
-        let is = |one: &&Sustained| one.who() == *who && one.workload == claim.workload;
+        let is = |one: &&Sustained| one.contender() == *who && one.workload == claim.workload;
         all.iter().find(is).map(Sustained::range)
     };
     Some(Ok(shown(of(&claim.a)?, of(&claim.b)?)))

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::holds::Range;
 use super::*;
-use crate::record::schema::{Hole, Spread, Sustained};
+use crate::record::schema::{Group, Hole, Spread, Sustained};
 use crate::stats::duel::{DuelRules, Pairing, verdicts};
 use crate::stats::fixture::{self, Session};
 

@@ -3,6 +3,10 @@
 
 use std::collections::BTreeMap;
 
+/// Of so many trials of a rate the majority decides, where a plan says none.
+pub const TRIALS: u32 = 3;
+/// More trials of each rate are mistakes.
+pub const MOST_TRIALS: u32 = 99;
 /// Trials of one rate that are counted at the very most, as a multiple of the plan's.
 const MOST: u32 = 7;
 /// An end of the interval stands once its trials speak for it by these odds: some ten rates are tried on

@@ -1,5 +1,9 @@
 //! The rates that a search may ask for.
 
+/// The step on the way up, where a plan says none.
+pub const COARSE: f64 = 1.3;
+/// The step between neighbours, likewise.
+pub const FINE: f64 = 1.05;
 /// More rungs than any search needs.
 pub const MOST_RUNGS: usize = 1000;
 
