@@ -119,8 +119,11 @@ impl<'a> Units<'a> {
                     ..key.clone()
                 })
                 .collect();
-            let names = contests.iter().map(Contest::contender).collect();
-            ui.begin(View::new(index, planned, left_s, names));
+            let names: Vec<String> = contests.iter().map(Contest::contender).collect();
+            // Nobody knows how long it takes to become quiet.
+            ui.begin(View::new(index, planned, None, names.clone()));
+            self.wait_for_quiet().await;
+            ui.begin(View::new(index, planned, Some(left_s), names));
             let measured = self.measure(unit, &cells, &contests).await;
             ui.over();
             let measured = match measured {
@@ -160,7 +163,6 @@ impl<'a> Units<'a> {
             seconds,
         };
         let start = Instant::now();
-        self.wait_for_quiet().await;
         let measured = cell::run(self.bench, entry, plan, &mut self.rhythms, ui).await?;
         self.ran += 1;
         self.overhead_s += (start.elapsed().as_secs_f64() - seconds).max(0.0);
