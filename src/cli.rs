@@ -9,6 +9,7 @@ use crate::plan::Overrides;
 use crate::plan::contender::Contender;
 use crate::plan::cpus::CpuList;
 use crate::plan::span::Span;
+use crate::stats::gate::Gate;
 
 mod examples;
 
@@ -120,6 +121,9 @@ pub enum Verb {
     /// Is A faster than B: the others of the sides judged against the last, in interleaved pairs
     #[command(after_help = examples::DUEL)]
     Duel(Duel),
+    /// The highest rate that keeps p99 under a bound, for each of these targets
+    #[command(after_help = examples::SUSTAIN)]
+    Sustain(Sustain),
     /// The load engine alone, against a server on this machine
     #[command(after_help = examples::LOAD)]
     Load(Load),
@@ -129,6 +133,10 @@ pub enum Verb {
     /// Recompute everything in archives, offline
     #[command(after_help = examples::VERIFY)]
     Verify(Verify),
+    /// Run an archive's plan again from its own sources, or a plan that others published figures of: which
+    /// ratios and verdicts hold here
+    #[command(after_help = examples::REPRODUCE)]
+    Reproduce(Reproduce),
     /// Two archives: their machines, ratio by ratio, verdict by verdict
     #[command(after_help = examples::COMPARE)]
     Compare(Compare),
@@ -185,8 +193,8 @@ pub struct Check {
     pub workloads: Vec<String>,
 }
 
-/// `run`, `demo` and `duel`
-#[derive(Args)]
+/// `run`, `demo`, `duel`, `sustain` and `reproduce`
+#[derive(Args, Clone)]
 #[group(skip)]
 pub struct Run {
     #[command(flatten)]
@@ -201,6 +209,10 @@ pub struct Run {
     /// Go on after a build or parity failure; its cells become holes
     #[arg(long)]
     pub keep_going: bool,
+    /// Exit 6 unless this holds for the median of every adapter at every load: 'p99_ms < 10',
+    /// 'coverage >= 0.99'; may be given several times
+    #[arg(long, value_name = "EXPR")]
+    pub gate: Vec<Gate>,
 }
 
 /// `duel`
@@ -223,6 +235,34 @@ pub struct Duel {
     /// The same work at each level of equity: bare, and with equal service
     #[arg(long, conflicts_with = "workload")]
     pub levels: bool,
+    #[command(flatten)]
+    /// How.
+    pub run: Run,
+}
+
+/// `sustain`
+#[derive(Args)]
+pub struct Sustain {
+    /// Adapters, or variants as NAME@LABEL
+    #[arg(required = true, value_name = "ADAPTER")]
+    pub targets: Vec<Contender>,
+    /// At what; by default what the plan `sustain` says
+    #[arg(
+        short,
+        long = "workload",
+        value_name = "WORKLOAD",
+        value_delimiter = ','
+    )]
+    pub workload: Vec<String>,
+    /// The response p99 that a held rate keeps, as in 10ms
+    #[arg(long, value_name = "TIME")]
+    pub p99: Option<Span>,
+    /// The lowest rate that is tried
+    #[arg(long, value_name = "RPS")]
+    pub from: Option<u64>,
+    /// The highest
+    #[arg(long, value_name = "RPS")]
+    pub to: Option<u64>,
     #[command(flatten)]
     /// How.
     pub run: Run,
@@ -305,6 +345,33 @@ pub struct Verify {
     /// The id that the archive must have
     #[arg(long, value_name = "SHA256")]
     pub id: Option<String>,
+}
+
+/// `reproduce`
+#[derive(Args)]
+pub struct Reproduce {
+    /// A folder or a tar; or the name of a table in workloads/plans/published
+    #[arg(value_name = "ARCHIVE")]
+    pub what: String,
+    #[command(flatten)]
+    /// How.
+    pub run: Run,
+    /// Go on with a reproduction that was interrupted
+    #[arg(long, value_name = "DIR", conflicts_with = "out")]
+    pub resume: Option<PathBuf>,
+    /// Measure nothing: judge by this archive, which is there already
+    #[arg(long, value_name = "ARCHIVE", conflicts_with_all = ["resume", "out"])]
+    pub against: Option<PathBuf>,
+    /// Exit 6 where something is not reproduced; and where nothing can be judged
+    #[arg(long, value_enum, value_name = "ANSWER")]
+    pub fail_on: Option<FailOnAnswer>,
+}
+
+/// Answers that a gate can refuse.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[allow(missing_docs)]
+pub enum FailOnAnswer {
+    NotReproduced,
 }
 
 /// `compare`

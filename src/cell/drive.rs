@@ -148,9 +148,7 @@ impl Take<'_> {
     /// The machine at this moment, and what of its work is ours.
     fn scenery(&self) -> Edge {
         let samplers: Vec<&Sampler> = self.sides.iter().map(|side| &side.stage.sampler).collect();
-        let cpus = &self.bench.cpus;
-        let cpus: Vec<u32> = cpus.target.iter().chain(cpus.load.iter()).collect();
-        Edge::read(&samplers, &cpus)
+        Edge::read(&samplers, &self.bench.cpus.cpus())
     }
 
     async fn around(&self, loaded: &[Loaded]) -> Result<Around> {

@@ -117,7 +117,11 @@ impl Take<'_> {
         let warm_up = self.plan.phases.warm_up;
         let rate_rps = key.rate_rps.unwrap_or_default();
         if key.pair.is_none() {
-            let specs = self.same(key, ns(warm_up.seconds_at(rate_rps)), self.seed ^ 1);
+            let own = CellKey {
+                rate_rps: key.rate_rps.map(|rate| warm_up.rate_before(rate)),
+                ..key.clone()
+            };
+            let specs = self.same(&own, ns(warm_up.seconds_at(rate_rps)), self.seed ^ 1);
             self.drive("warm-up", &PlannedLoad::plain(specs)).await?;
             return Ok(());
         }
@@ -190,7 +194,7 @@ impl Take<'_> {
             pace,
             slices: None,
             blocks_ns: vec![],
-            threads: 1,
+            threads: self.plan.threads,
             duration_ns: length_ns,
             connections: key.connections,
             timeout_ns: self.plan.timeout.0.as_nanos() as u64,

@@ -45,6 +45,13 @@ Examples:
   shootout duel a b c --levels             against c, bare and with equal service
   shootout duel a b --dry-run              how long, and what it can prove at most";
 
+pub(super) const SUSTAIN: &str = "\
+Examples:
+  shootout sustain a b                       the highest rate that keeps p99 under 10 ms
+  shootout sustain a b --p99 25ms -w hello   another bound, another work
+  shootout sustain a --from 500 --to 8000    where to look for it
+  shootout sustain a b --dry-run             at least, at most how many trials";
+
 pub(super) const LOAD: &str = "\
 Examples:
   shootout load http://127.0.0.1:8080/ --rate 1000
@@ -64,6 +71,13 @@ Examples:
   shootout verify results/x                 recompute every figure of an archive
   shootout verify --allow-smoke results/x   the same of a run too short to publish
   shootout verify --id SHA256 x.tar         is it the archive with the published id?";
+
+pub(super) const REPRODUCE: &str = "\
+Examples:
+  shootout reproduce results/x               its plan here, from its own sources
+  shootout reproduce forge --rates 1000      what others published, narrowed
+  shootout reproduce forge --against results/x
+      judges an archive that is there, and runs nothing";
 
 pub(super) const COMPARE: &str = "\
 Examples:

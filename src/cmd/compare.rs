@@ -22,10 +22,11 @@ struct Document {
     comparison: Comparison,
 }
 
+/// An archive, as it was named.
 #[derive(Serialize)]
-struct Named {
-    archive: String,
-    id: Option<String>,
+pub(super) struct Named {
+    pub(super) archive: String,
+    pub(super) id: Option<String>,
 }
 
 /// Compares two archives that hold what they say; exit 5 where one does not, 6 where a gate does not
@@ -73,7 +74,7 @@ fn gate(comparison: &Comparison) -> Result<()> {
 }
 
 /// An archive's summary, once it is known to hold.
-fn read(path: &Path) -> Result<(Named, Summary)> {
+pub(super) fn read(path: &Path) -> Result<(Named, Summary)> {
     let place = path.display();
     let options = Options {
         allow_smoke: true,
@@ -81,7 +82,11 @@ fn read(path: &Path) -> Result<(Named, Summary)> {
     };
     let report = verify::verify(path, &options);
     if let Some(finding) = report.findings.first() {
-        let what = format!("{place}: {}: {}", finding.file, finding.what);
+        let file = match finding.file.as_str() {
+            "" => String::new(),
+            file => format!("{file}: "),
+        };
+        let what = format!("{place}: {file}{}", finding.what);
         return Err(Error::unverified(what).next("`shootout verify` lists everything that differs"));
     }
     let source = Source::open(path).map_err(|e| e.at(place.to_string()))?;

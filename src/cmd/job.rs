@@ -12,11 +12,13 @@ use super::{Context, print, swept_engine};
 use crate::cell::Bench;
 use crate::engine::{self, Engine, Image, Images};
 use crate::error::{Error, Exit, Result};
-use crate::plan::{Adapter, Kit, Matrix, Plan, Workload};
+use crate::plan::{Adapter, Agenda, Kit, Matrix, Plan, Workload};
 use crate::record::archive::Archive;
-use crate::record::schema::CellKey;
+use crate::record::planned::Planned;
+use crate::record::schema::{CellKey, Summary};
 use crate::report::{self, terminal};
 use crate::sample::host::Host;
+use crate::stats::gate::Gate;
 
 /// A run, all that it needs.
 pub(super) struct Job<'a> {
@@ -27,8 +29,16 @@ pub(super) struct Job<'a> {
     pub(super) adapters: Vec<Adapter>,
     pub(super) workloads: Vec<Workload>,
     pub(super) matrix: Matrix,
+    /// What the plan fixed of its verdicts and searches.
+    pub(super) rules: Planned,
     pub(super) dir: PathBuf,
     pub(super) keep_going: bool,
+    /// What must hold at its end.
+    pub(super) gates: Vec<Gate>,
+    /// The command that goes on with it, but for its folder.
+    pub(super) resume: String,
+    /// Whether its outcome is printed; who judges it prints what came of that.
+    pub(super) prints: bool,
 }
 
 impl Job<'_> {
@@ -55,7 +65,7 @@ impl Job<'_> {
         if !self.dir.join("plan.yaml").exists() || self.dir.join("SHA256SUMS").exists() {
             return error;
         }
-        let resume = format!("shootout run --resume {}", self.dir.display());
+        let resume = format!("{} {}", self.resume, self.dir.display());
         let next = if error.next.is_empty() {
             format!("finished cells are kept; go on with `{resume}`")
         } else {
@@ -75,7 +85,7 @@ impl Job<'_> {
         )
         .await?;
         // Before anything is seen: what is asked of the numbers is not made to fit them.
-        let provable = provable(&self.plan)?;
+        let provable = provable(&self.rules);
         if !provable.is_empty() {
             ui.step(provable.trim_end());
         }
@@ -97,7 +107,8 @@ impl Job<'_> {
         // From here on the runner keeps off the target's CPUs.
         crate::affinity::keep_off(bench.cpus.target.iter())?;
         let mut units = Units::new(self, &bench, &built, &archive)?;
-        units.run(&mut holes).await?;
+        let agenda = Agenda::new(&self.plan, &self.matrix, self.rules.sustain.as_ref());
+        units.run(agenda, &mut holes).await?;
         self.finish(&archive, &bench, holes, &modified)
     }
 
@@ -148,7 +159,9 @@ impl Job<'_> {
         };
         let (summary, id) = archive.finish(generator(bench), holes.list, reasons)?;
         let path = self.dir.display().to_string();
-        if self.context.json {
+        if !self.prints {
+            self.context.ui.step(&format!("archive {path}, id {id}"));
+        } else if self.context.json {
             print(&report::json::render(&summary, Some(&id))?)?;
         } else {
             let archive = terminal::Archive {
@@ -161,17 +174,43 @@ impl Job<'_> {
                 self.context.ui.color(),
             ))?;
         }
+        match (self.missing(&summary), &holes.failures[..]) {
+            (None, []) => self.gates_hold(&summary),
+            (_, [first, ..]) => Err(Error::incomplete(format!("incomplete: {first}"))
+                .next("every hole and its reason is in the report; `shootout check NAME` shows each row that failed")),
+            (Some(what), []) => Err(Error::incomplete(what).next(
+                "the reasons are above; a quieter machine, or more `retries` in the plan, may do",
+            )),
+        }
+    }
+
+    /// What was planned and has no valid run: cells, or of a search the end of an interval.
+    fn missing(&self, summary: &Summary) -> Option<String> {
+        if self.rules.sustain.is_some() {
+            let open = summary.sustained.iter().filter(|row| !row.complete).count();
+            return (open > 0)
+                .then(|| format!("{open} searches ended at a rate that has no valid run"));
+        }
         let measured = |key: &&CellKey| {
             let mut attempts = summary.cells.iter().filter(|cell| is_attempt_of(cell, key));
             attempts.any(|cell| cell.load.valid)
         };
-        let unmeasured = self.matrix.cells().filter(|key| !measured(key));
-        match (unmeasured.count(), &holes.failures[..]) {
-            (0, []) => Ok(()),
-            (_, [first, ..]) => Err(Error::incomplete(format!("incomplete: {first}"))
-                .next("every hole and its reason is in the report; `shootout check NAME` shows each row that failed")),
-            (count, []) => Err(Error::incomplete(format!("{count} cells have no valid run"))
-                .next("the reasons are above; a quieter machine, or more `retries` in the plan, may do")),
+        match self.matrix.cells().filter(|key| !measured(key)).count() {
+            0 => None,
+            count => Some(format!("{count} cells have no valid run")),
+        }
+    }
+
+    /// What was not measured at all is incomplete, which is worse than a gate that does not hold.
+    fn gates_hold(&self, summary: &Summary) -> Result<()> {
+        let failures = self.gates.iter().flat_map(|gate| gate.failures(summary));
+        let failures: Vec<String> = failures.collect();
+        match &failures[..] {
+            [] => Ok(()),
+            [first, more @ ..] => {
+                let what = format!("a gate does not hold: {first}, and {} more", more.len());
+                Err(Error::new(Exit::Gate, what))
+            }
         }
     }
 }

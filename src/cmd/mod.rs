@@ -20,9 +20,11 @@ mod job;
 mod list;
 mod load;
 mod report;
+mod reproduce;
 mod run;
 mod selftest;
 mod units;
+mod unpacked;
 mod verify;
 
 /// What every verb is given.
@@ -51,9 +53,11 @@ pub fn dispatch(cli: Cli) -> Result<()> {
             run::run(&context, plan.as_deref(), &run, resume.as_deref())
         }
         Verb::Duel(duel) => run::duel(&context, &duel),
+        Verb::Sustain(sustain) => run::sustain(&context, &sustain),
         Verb::Load(load) => load::load(&context, &load),
         Verb::Selftest => selftest::selftest(&context),
         Verb::Verify(verify) => verify::verify(&context, &verify),
+        Verb::Reproduce(asked) => reproduce::reproduce(&context, &asked),
         Verb::Compare(compare) => compare::compare(&context, &compare),
         Verb::Report(report) => report::report(&context, &report),
         Verb::Clean { dry_run } => clean::clean(&context, dry_run),

@@ -1,4 +1,4 @@
-//! `run`, `demo` and `duel`: which plan, on which CPUs, into which folder. What follows is a [`Job`].
+//! `run`, `demo`, `duel` and `sustain`: which plan, on which CPUs, into which folder. What follows is a [`Job`].
 
 use std::fs;
 use std::io::ErrorKind;
@@ -13,6 +13,7 @@ use crate::engine::{self, Images};
 use crate::error::{Error, Result};
 use crate::load::clock;
 use crate::plan::cpus::{Cpu, CpuAsk, CpuList, allot};
+use crate::plan::made::Asked;
 use crate::plan::spec::PlannedLimits;
 use crate::plan::{Kit, Overrides, Plan};
 use crate::record::planned::Planned;
@@ -22,6 +23,8 @@ use crate::stats::provable::sentences;
 
 /// The plan that `duel` fills in.
 const DUEL: &str = "duel";
+/// The plan that `sustain` fills in.
+const SUSTAIN: &str = "sustain";
 
 /// Runs a plan by name or path, or goes on with the archive in `resume`.
 pub fn run(
@@ -39,7 +42,7 @@ pub fn run(
             settled(plan, &host, &asked.overrides)?
         }
     };
-    perform(context, &kit, host, plan, asked, resume)
+    perform(context, &kit, host, plan, asked, &Begin::new(resume))
 }
 
 /// Runs the kit's plan of that name between these sides.
@@ -47,7 +50,7 @@ pub fn duel(context: &Context, asked: &cli::Duel) -> Result<()> {
     let kit = context.kit()?;
     let host = Host::read(&Roots::default());
     let plan = settled(duel_plan(&kit, asked)?, &host, &asked.run.overrides)?;
-    perform(context, &kit, host, plan, &asked.run, None)
+    perform(context, &kit, host, plan, &asked.run, &Begin::new(None))
 }
 
 /// The plan that the sides, the workloads and the rate make; the other flags change it as any plan.
@@ -70,25 +73,71 @@ fn duel_plan(kit: &Kit, asked: &cli::Duel) -> Result<Plan> {
     plan.between(&asked.sides)
 }
 
+/// Runs the kit's plan of that name for these targets.
+pub fn sustain(context: &Context, asked: &cli::Sustain) -> Result<()> {
+    let kit = context.kit()?;
+    let host = Host::read(&Roots::default());
+    for who in &asked.targets {
+        kit.adapter(&who.adapter)?.check_label(&who.label)?;
+    }
+    for workload in &asked.workload {
+        kit.workload(workload)?;
+    }
+    let mut plan = kit.plan(SUSTAIN)?;
+    if !asked.workload.is_empty() {
+        plan.workloads.clone_from(&asked.workload);
+    }
+    let bounds = Asked {
+        p99: asked.p99,
+        from: asked.from,
+        to: asked.to,
+    };
+    let plan = plan.sustaining(&asked.targets, bounds)?;
+    let plan = settled(plan, &host, &asked.run.overrides)?;
+    perform(context, &kit, host, plan, &asked.run, &Begin::new(None))
+}
+
+/// How a run begins, and what is said at its end.
+pub(super) struct Begin<'a> {
+    /// The archive that it goes on with; else it begins one.
+    pub(super) resume: Option<&'a Path>,
+    /// The command that goes on with it, but for its folder.
+    pub(super) command: String,
+    /// Whether its outcome is printed.
+    pub(super) prints: bool,
+}
+
+impl<'a> Begin<'a> {
+    fn new(resume: Option<&'a Path>) -> Self {
+        Self {
+            resume,
+            command: "shootout run --resume".to_owned(),
+            prints: true,
+        }
+    }
+}
+
 /// Runs a plan that is settled, or shows it.
-fn perform(
+pub(super) fn perform(
     context: &Context,
     kit: &Kit,
     host: Host,
     plan: Plan,
     asked: &cli::Run,
-    resume: Option<&Path>,
+    begin: &Begin,
 ) -> Result<()> {
     let adapters = kit.adapters_of(&plan)?;
     let matrix = plan.cells(&adapters)?;
     let workloads = kit.workloads_of(&plan)?;
+    let rules = Planned::read(&plan.to_yaml()?)?;
     if asked.dry_run {
         let sources = kit.sources(&plan)?;
         let sources_bytes = sources.iter().map(|(_, bytes)| bytes.len()).sum();
         let archive_bytes = plan.archive_bytes(&matrix, &workloads, sources_bytes);
-        return print(&(plan.dry_run(&matrix, archive_bytes) + &provable(&plan)?));
+        let text = plan.dry_run(&matrix, rules.sustain.as_ref(), archive_bytes);
+        return print(&(text + &provable(&rules)));
     }
-    let dir = match resume.or(asked.out.as_deref()) {
+    let dir = match begin.resume.or(asked.out.as_deref()) {
         Some(dir) => dir.to_owned(),
         None => {
             let stamp = crate::date::stamp(clock::unix_s() as u64);
@@ -103,19 +152,22 @@ fn perform(
         adapters,
         workloads,
         matrix,
+        rules,
         dir: dir.clone(),
         keep_going: asked.keep_going,
+        gates: asked.gate.clone(),
+        resume: begin.command.clone(),
+        prints: begin.prints,
     };
-    let outcome = crate::runtime()?.block_on(job.perform(resume.is_some()));
-    if outcome.is_err() && resume.is_none() && asked.out.is_none() {
-        // They were made here; only while nothing is in them do they go.
-        let _ = fs::remove_dir(&dir).and_then(|()| fs::remove_dir(kit.root.join("results")));
+    let outcome = crate::runtime()?.block_on(job.perform(begin.resume.is_some()));
+    if outcome.is_err() && begin.resume.is_none() && asked.out.is_none() {
+        unclaimed(&dir);
     }
     outcome
 }
 
 /// A new folder of this name, or of the next one that is free: two runs may begin in the same second.
-fn claimed(results: &Path, name: &str) -> Result<PathBuf> {
+pub(super) fn claimed(results: &Path, name: &str) -> Result<PathBuf> {
     let failed = |e| Error::io("create", results, &e);
     fs::create_dir_all(results).map_err(failed)?;
     let mut dir = results.join(name);
@@ -130,28 +182,35 @@ fn claimed(results: &Path, name: &str) -> Result<PathBuf> {
     unreachable!("one of the names is free")
 }
 
+/// Removes what [`claimed`] made, as long as nothing is in it.
+pub(super) fn unclaimed(dir: &Path) {
+    let _ = fs::remove_dir(dir);
+    let _ = dir.parent().map(fs::remove_dir);
+}
+
 /// A plan with its flags applied and its CPUs chosen.
-fn settled(mut plan: Plan, host: &Host, overrides: &Overrides) -> Result<Plan> {
+pub(super) fn settled(mut plan: Plan, host: &Host, overrides: &Overrides) -> Result<Plan> {
     plan.apply(overrides)?;
     let cpus = allot(
         &topology(host),
         &plan.limits.target_cpus,
         plan.load_cpus.as_ref(),
     )?;
-    plan.limits.target_cpus = CpuAsk::List(cpus.target);
+    if cpus.pinned {
+        plan.limits.target_cpus = CpuAsk::List(cpus.target);
+    }
     plan.load_cpus = Some(cpus.load);
     Ok(plan)
 }
 
 /// What a duel's number of pairs can prove at most, a line; empty for other plans.
-pub(super) fn provable(plan: &Plan) -> Result<String> {
-    let rules = Planned::read(&plan.to_yaml()?)?.duel;
-    let line = |rules| format!("{}\n", sentences(&rules));
-    Ok(rules.map(line).unwrap_or_default())
+pub(super) fn provable(rules: &Planned) -> String {
+    let line = |rules| format!("{}\n", sentences(rules));
+    rules.duel.as_ref().map(line).unwrap_or_default()
 }
 
 /// The plan of an archive that is to be gone on with; it cannot be changed any more.
-fn unfinished_plan(dir: &Path, name: Option<&str>, asked: &cli::Run) -> Result<Plan> {
+pub(super) fn unfinished_plan(dir: &Path, name: Option<&str>, asked: &cli::Run) -> Result<Plan> {
     if asked.overrides != Overrides::default() {
         return Err(Error::usage(
             "--resume goes on with the plan as it was begun: no flag can change it",

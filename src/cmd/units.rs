@@ -10,10 +10,11 @@ use crate::engine::Image;
 use crate::error::{Error, Result};
 use crate::guard::{Level, gate};
 use crate::plan::contender::Contender;
-use crate::plan::{Unit, dry_run};
+use crate::plan::{Agenda, Outcome, Unit, dry_run};
 use crate::record::archive::{Archive, Evidence};
 use crate::record::schema::{Cell, CellKey, Hole};
 use crate::report::table;
+use crate::stats::sustain::{self, Told};
 use crate::ui::View;
 
 /// What a unit takes beyond its phases, in seconds, before one was seen.
@@ -74,43 +75,42 @@ impl<'a> Units<'a> {
         Ok(units)
     }
 
-    /// Runs what is left to run.
-    pub(super) async fn run(&mut self, holes: &mut Holes) -> Result<()> {
-        let planned = &self.job.matrix.units;
-        let mut number = 1;
-        for (index, unit) in planned.iter().enumerate() {
-            self.unit(index, unit, number, holes).await?;
+    /// Runs what is left to run; of a search, what follows from what is there.
+    pub(super) async fn run(&mut self, mut agenda: Agenda<'_>, holes: &mut Holes) -> Result<()> {
+        let (mut place, mut number) = (1, 1);
+        loop {
+            let left = agenda.left().map(|left| self.seconds_left(left));
+            let Some(unit) = agenda.ask() else {
+                return Ok(());
+            };
+            let planned = Planned {
+                place,
+                number,
+                left_s: left,
+            };
+            agenda.tell(self.unit(&unit, planned, holes).await?);
+            place += 1;
             number += unit.cells.len() as u32;
         }
-        Ok(())
     }
 
-    /// One unit, until it is valid or its attempts are used up. `number` is its first cell's.
-    async fn unit(
-        &mut self,
-        index: usize,
-        unit: &Unit,
-        number: u32,
-        holes: &mut Holes,
-    ) -> Result<()> {
+    /// One unit, until it is valid or its attempts are used up.
+    async fn unit(&mut self, unit: &Unit, planned: Planned, holes: &mut Holes) -> Result<Outcome> {
         if unit.cells.iter().any(|key| holes.has(key)) {
             holes.spread(unit);
-            return Ok(());
+            return Ok(Outcome::Gone);
         }
-        let (ui, planned) = (&self.job.context.ui, self.job.matrix.units.len());
-        let (mut attempt, mut valid) = self.attempts_before(unit);
+        let ui = &self.job.context.ui;
+        let (mut attempt, mut valid, mut told) = self.attempts_before(unit);
         let title = dry_run::title(unit);
         let contests = self.contests(unit)?;
         while !valid && attempt <= self.job.plan.retries {
             attempt += 1;
-            let left_s = self.seconds_left(index);
-            let left = dry_run::clock(left_s);
             let again = match attempt {
                 1 => String::new(),
                 more => format!(", attempt {more}"),
             };
-            let place = index + 1;
-            ui.step(&format!("[{place}/{planned}] {title}{again}, {left} left"));
+            ui.step(&self.heading(&planned, &format!("{title}{again}")));
             let cells: Vec<CellKey> = unit
                 .cells
                 .iter()
@@ -121,9 +121,9 @@ impl<'a> Units<'a> {
                 .collect();
             let names: Vec<String> = contests.iter().map(Contest::contender).collect();
             // Nobody knows how long it takes to become quiet.
-            ui.begin(View::new(index, planned, None, names.clone()));
+            ui.begin(self.view(&planned, None, names.clone()));
             self.wait_for_quiet().await;
-            ui.begin(View::new(index, planned, Some(left_s), names));
+            ui.begin(self.view(&planned, planned.left_s, names));
             let measured = self.measure(unit, &cells, &contests).await;
             ui.over();
             let measured = match measured {
@@ -133,11 +133,11 @@ impl<'a> Units<'a> {
                     ui.warn(&format!("{title}: {}", refusal.reason));
                     holes.fail(&unit.cells[refusal.side], &refusal.reason);
                     holes.spread(unit);
-                    return Ok(());
+                    return Ok(Outcome::Gone);
                 }
                 Err(Trouble::Refused(refusal)) => return Err(stopped(&title, &refusal)),
             };
-            let written = self.write(unit, number, measured)?;
+            let written = self.write(unit, planned.number, measured)?;
             for cell in &written {
                 ui.step(&format!("  {}", outcome(cell)));
             }
@@ -145,8 +145,28 @@ impl<'a> Units<'a> {
                 .iter()
                 .take(unit.sides())
                 .all(|cell| cell.load.valid);
+            told = written.first().map_or(told, sustain::told);
         }
-        Ok(())
+        Ok(Outcome::Measured(told))
+    }
+
+    /// Which unit, of how many, and how long the rest takes: a search knows neither.
+    fn heading(&self, planned: &Planned, title: &str) -> String {
+        let place = planned.place;
+        match planned.left_s {
+            Some(left_s) => format!(
+                "[{place}/{}] {title}, {} left",
+                self.job.matrix.units.len(),
+                dry_run::clock(left_s)
+            ),
+            None => format!("[{place}] {title}"),
+        }
+    }
+
+    fn view(&self, planned: &Planned, left_s: Option<f64>, names: Vec<String>) -> View {
+        // How many a search has is not known.
+        let all = planned.left_s.map_or(0, |_| self.job.matrix.units.len());
+        View::new(planned.place - 1, all, left_s, names)
     }
 
     async fn measure(
@@ -171,9 +191,8 @@ impl<'a> Units<'a> {
 
     /// Whether it became quiet is only said here: what runs during a load is judged in its record.
     async fn wait_for_quiet(&mut self) {
-        let (cpus, ui) = (&self.bench.cpus, &self.job.context.ui);
+        let (cpus, ui) = (self.bench.cpus.cpus(), &self.job.context.ui);
         let start = Instant::now();
-        let cpus: Vec<u32> = cpus.target.iter().chain(cpus.load.iter()).collect();
         let finding = gate::quiet(&cpus, self.patience, |text| ui.now(text)).await;
         self.patience = self
             .patience
@@ -213,8 +232,8 @@ impl<'a> Units<'a> {
         Ok(written.into_iter().map(|(_, cell)| cell).collect())
     }
 
-    /// (the last attempt's number, whether one was valid), of an earlier run.
-    fn attempts_before(&self, unit: &Unit) -> (u32, bool) {
+    /// (the last attempt's number, whether one was valid, what it says), of an earlier run.
+    fn attempts_before(&self, unit: &Unit) -> (u32, bool, Told) {
         let of = |key: &CellKey| {
             let key = key.clone();
             self.finished
@@ -228,7 +247,9 @@ impl<'a> Units<'a> {
                 .all(|key| of(key).any(|cell| cell.key.attempt == *attempt && cell.load.valid))
         };
         let valid = attempts.iter().any(is_valid);
-        (attempts.into_iter().max().unwrap_or(0), valid)
+        let last = of(&unit.cells[0]).max_by_key(|cell| cell.key.attempt);
+        let told = last.map_or(Told::Invalid, sustain::told);
+        (attempts.into_iter().max().unwrap_or(0), valid, told)
     }
 
     /// Whether every side of the first load of this cell's attempt was written.
@@ -245,8 +266,11 @@ impl<'a> Units<'a> {
     }
 
     /// Who takes part, side by side.
-    fn contests(&self, unit: &'a Unit) -> Result<Vec<Contest<'a>>> {
-        let contest = |key: &'a CellKey| {
+    fn contests<'b>(&self, unit: &'b Unit) -> Result<Vec<Contest<'b>>>
+    where
+        'a: 'b,
+    {
+        let contest = |key: &'b CellKey| {
             let adapter = self
                 .job
                 .adapters
@@ -274,8 +298,7 @@ impl<'a> Units<'a> {
     }
 
     /// How long the rest will take: the phases, and what a unit took beyond them so far.
-    fn seconds_left(&self, index: usize) -> f64 {
-        let rest = &self.job.matrix.units[index..];
+    fn seconds_left(&self, rest: &[Unit]) -> f64 {
         let phases: f64 = rest
             .iter()
             .map(|unit| self.job.plan.unit_seconds(unit))
@@ -286,6 +309,16 @@ impl<'a> Units<'a> {
         };
         phases + overhead_s * rest.len() as f64
     }
+}
+
+/// Where in a run a unit stands.
+struct Planned {
+    /// From 1.
+    place: usize,
+    /// Its first cell's.
+    number: u32,
+    /// How long it and the rest take; not known of a search.
+    left_s: Option<f64>,
 }
 
 /// What has no number, and why.

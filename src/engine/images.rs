@@ -43,6 +43,8 @@ pub struct Image {
     pub id: String,
     /// Its size as the engine reports it.
     pub size_bytes: u64,
+    /// The digests of its layers, from the lowest: what images share are the first of them.
+    pub layers: Vec<String>,
 }
 
 /// Builds a kit's images, each at most once.
@@ -280,6 +282,10 @@ impl Engine {
                 tag: tag.to_owned(),
                 id: found.id.unwrap_or_default(),
                 size_bytes: found.size.unwrap_or_default().unsigned_abs(),
+                layers: found
+                    .root_fs
+                    .and_then(|root| root.layers)
+                    .unwrap_or_default(),
             })),
             Err(DockerResponseServerError {
                 status_code: 404, ..

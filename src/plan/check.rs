@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 use super::cpus::{CpuAsk, CpuList};
 use super::names;
-use super::spec::{Kind, Mode, Plan};
+use super::spec::{Kind, Plan};
 use super::yaml::{Step, Wrong, at};
 use crate::stats::judge::Healthy;
 
@@ -19,7 +19,6 @@ impl Plan {
     /// What makes no sense in it, the first thing found.
     pub(super) fn check(&self) -> Result<(), Wrong> {
         names::check(&self.name).map_err(|what| Wrong::new(at!["name"], what))?;
-        self.check_built()?;
         unique("adapters", &self.adapters)?;
         unique("workloads", &self.workloads)?;
         self.check_rates()?;
@@ -33,29 +32,17 @@ impl Plan {
         }
         self.check_kind()?;
         self.check_limits()?;
-        let Healthy { coverage, p99_ms } = self.healthy;
-        if !(0.0..=1.0).contains(&coverage) {
-            let what = format!("coverage {coverage}: expected a share from 0 to 1");
-            return Err(Wrong::new(at!["healthy", "coverage"], what));
-        }
-        if !(p99_ms > 0.0 && p99_ms.is_finite()) {
-            let what = format!("p99_ms {p99_ms}: expected milliseconds above 0");
-            return Err(Wrong::new(at!["healthy", "p99_ms"], what));
-        }
-        Ok(())
+        self.check_mode()?;
+        bounds("healthy", &self.healthy)
     }
 
     fn check_rates(&self) -> Result<(), Wrong> {
-        if self.kind != Kind::Closed {
+        if matches!(self.kind, Kind::Matrix | Kind::Duel) {
             unique("rates_rps", &self.rates_rps)?;
         }
         for (index, rate) in self.rates_rps.iter().enumerate() {
             let path = at!["rates_rps", index];
-            if !(1..=HIGHEST_RPS).contains(rate) {
-                let what =
-                    format!("a rate of {rate}: expected 1 to {HIGHEST_RPS} requests a second");
-                return Err(Wrong::new(path, what));
-            }
+            self::rate(path.clone(), *rate)?;
             if *rate as f64 * self.phases.load.get() < 1.0 {
                 let what = format!("{rate}/s for {} s schedules no request", self.phases.load);
                 return Err(Wrong::new(path, what).next("raise the rate or `phases.load`"));
@@ -79,16 +66,6 @@ impl Plan {
         }
     }
 
-    /// Refuses what INTERFACE names and this version can't run yet.
-    fn check_built(&self) -> Result<(), Wrong> {
-        built(&self.kind)?;
-        if self.mode == Mode::Unleashed {
-            let what = "`mode: unleashed` is not built yet";
-            return Err(Wrong::new(at!["mode"], what).next("write `mode: pinned`"));
-        }
-        Ok(())
-    }
-
     fn check_limits(&self) -> Result<(), Wrong> {
         let limits = &self.limits;
         if let Some(quota) = limits.cpu_quota
@@ -110,14 +87,27 @@ impl Plan {
     }
 }
 
-/// Refuses the kinds that this version can't run yet.
-pub(super) fn built(kind: &Kind) -> Result<(), Wrong> {
-    if *kind != Kind::Sustain {
+/// Bounds on a target, under this key.
+pub(super) fn bounds(key: &str, bounds: &Healthy) -> Result<(), Wrong> {
+    let Healthy { coverage, p99_ms } = bounds;
+    if !(0.0..=1.0).contains(coverage) {
+        let what = format!("coverage {coverage}: expected a share from 0 to 1");
+        return Err(Wrong::new(at![key, "coverage"], what));
+    }
+    if !(*p99_ms > 0.0 && p99_ms.is_finite()) {
+        let what = format!("p99_ms {p99_ms}: expected milliseconds above 0");
+        return Err(Wrong::new(at![key, "p99_ms"], what));
+    }
+    Ok(())
+}
+
+/// A rate at its place.
+pub(super) fn rate(path: Vec<Step>, rate: u64) -> Result<(), Wrong> {
+    if (1..=HIGHEST_RPS).contains(&rate) {
         return Ok(());
     }
-    let what = format!("`kind: {kind}` is not built yet");
-    Err(Wrong::new(at!["kind"], what)
-        .next("write `kind: matrix`, with the rates that are in question"))
+    let what = format!("a rate of {rate}: expected 1 to {HIGHEST_RPS} requests a second");
+    Err(Wrong::new(path, what))
 }
 
 pub(super) fn unique<T: Ord + Display>(key: &str, list: &[T]) -> Result<(), Wrong> {
@@ -183,16 +173,6 @@ mod tests {
             ("name: small", "name: a/b", "1:7: `a/b` is not a name"),
             (
                 "kind: matrix",
-                "kind: sustain",
-                "2:7: `kind: sustain` is not built yet",
-            ),
-            (
-                "kind: matrix",
-                "kind: sustain\nfrom: 6",
-                "2:7: `kind: sustain` is not built yet",
-            ),
-            (
-                "kind: matrix",
                 "kind: grid",
                 "2:7: kind: unknown variant `grid`",
             ),
@@ -214,7 +194,7 @@ mod tests {
             (
                 "kind: matrix",
                 "kind: matrix\nmode: unleashed",
-                "3:7: `mode: unleashed` is not built yet",
+                "3:7: `mode` has no meaning in a plan of",
             ),
             (
                 "kind: matrix",

@@ -14,6 +14,11 @@ use crate::error::{Error, Result};
 /// Numbers past this one are mistakes (the kernel's own bound is 8,192 CPUs).
 const HIGHEST: u32 = 8191;
 
+/// How a plan asks for all CPUs.
+const ALL: &str = "all";
+/// Where target and generator find their CPUs themselves, fewer than these leave neither its own.
+const LEAST_UNLEASHED: usize = 4;
+
 /// A set of CPUs in the kernel's list format: `0-1,3`. Never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuList(BTreeSet<u32>);
@@ -105,6 +110,8 @@ pub enum CpuAsk {
     Count(u32),
     /// Exactly these.
     List(CpuList),
+    /// Whatever the machine has: no CPU set.
+    All,
 }
 
 impl fmt::Display for CpuAsk {
@@ -113,6 +120,7 @@ impl fmt::Display for CpuAsk {
             Self::Count(1) => f.write_str("any 1 CPU"),
             Self::Count(count) => write!(f, "any {count} CPUs"),
             Self::List(list) => write!(f, "CPUs {list}"),
+            Self::All => f.write_str("all CPUs"),
         }
     }
 }
@@ -122,6 +130,7 @@ impl Serialize for CpuAsk {
         match self {
             Self::Count(count) => to.serialize_u32(*count),
             Self::List(list) => list.serialize(to),
+            Self::All => to.serialize_str(ALL),
         }
     }
 }
@@ -133,7 +142,7 @@ impl<'de> Deserialize<'de> for CpuAsk {
             type Value = CpuAsk;
 
             fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                f.write_str("a number of CPUs (2), or a list of them in quotes (\"0-1\")")
+                f.write_str("a number of CPUs (2), a list of them in quotes (\"0-1\"), or all")
             }
 
             fn visit_u64<E: serde::de::Error>(self, count: u64) -> Result<CpuAsk, E> {
@@ -147,7 +156,10 @@ impl<'de> Deserialize<'de> for CpuAsk {
             }
 
             fn visit_str<E: serde::de::Error>(self, list: &str) -> Result<CpuAsk, E> {
-                list.parse().map(CpuAsk::List).map_err(E::custom)
+                match list {
+                    ALL => Ok(CpuAsk::All),
+                    list => list.parse().map(CpuAsk::List).map_err(E::custom),
+                }
             }
         }
         from.deserialize_any(Either)
@@ -172,6 +184,24 @@ pub struct Allotment {
     pub target: CpuList,
     /// The agent's and the dependencies'.
     pub load: CpuList,
+    /// Whether these are CPU sets, and not just all that there are.
+    pub pinned: bool,
+}
+
+impl Allotment {
+    /// All of them, each once.
+    pub fn cpus(&self) -> Vec<u32> {
+        self.target.0.union(&self.load.0).copied().collect()
+    }
+
+    /// As the engine is asked for a set: empty for none.
+    pub fn set(&self, cpus: &CpuList) -> String {
+        if self.pinned {
+            cpus.to_string()
+        } else {
+            String::new()
+        }
+    }
 }
 
 /// Divides the online CPUs: the target gets the last whole cores (interrupts tend to be served by the
@@ -203,6 +233,7 @@ pub fn allot(online: &[Cpu], ask: &CpuAsk, load_ask: Option<&CpuList>) -> Result
     }
 
     let target = match ask {
+        CpuAsk::All => return unleashed(all),
         CpuAsk::List(list) => {
             if let Some(missing) = CpuList::new(list.0.difference(&all).copied()) {
                 let what = format!("the target's CPUs {missing} are not online here");
@@ -218,11 +249,15 @@ pub fn allot(online: &[Cpu], ask: &CpuAsk, load_ask: Option<&CpuList>) -> Result
         .or_else(|| CpuList::new(all.difference(&target).copied()));
 
     let enough = match ask {
-        CpuAsk::List(_) => true,
         CpuAsk::Count(count) => target.len() == *count as usize,
+        CpuAsk::List(_) | CpuAsk::All => true,
     };
     match (CpuList::new(target), load) {
-        (Some(target), Some(load)) if enough => Ok(Allotment { target, load }),
+        (Some(target), Some(load)) if enough => Ok(Allotment {
+            target,
+            load,
+            pinned: true,
+        }),
         _ => {
             let count = all.len();
             let what = format!(
@@ -231,6 +266,25 @@ pub fn allot(online: &[Cpu], ask: &CpuAsk, load_ask: Option<&CpuList>) -> Result
             Err(short(what, online, &reserved))
         }
     }
+}
+
+/// All to both, where they are enough for both.
+fn unleashed(all: BTreeSet<u32>) -> Result<Allotment> {
+    if all.len() < LEAST_UNLEASHED {
+        let what = format!(
+            "an unleashed target needs at least {LEAST_UNLEASHED} CPUs, and {} are online: with fewer it and \
+             the generator would take each other's",
+            all.len()
+        );
+        return Err(Error::machine(what).next(
+            "run on a larger machine, or write `mode: pinned` with a number of `target_cpus`",
+        ));
+    }
+    Ok(Allotment {
+        target: CpuList(all.clone()),
+        load: CpuList(all),
+        pinned: false,
+    })
 }
 
 /// The last CPUs that are free, core by core from the last one.
@@ -344,7 +398,7 @@ mod tests {
         assert_eq!(read("2").unwrap(), CpuAsk::Count(2));
         assert_eq!(read("\"2\"").unwrap(), CpuAsk::List(list("2")));
         assert_eq!(read("0-1,3").unwrap(), CpuAsk::List(list("0-1,3")));
-        for ask in [CpuAsk::Count(2), CpuAsk::List(list("2"))] {
+        for ask in [CpuAsk::Count(2), CpuAsk::List(list("2")), CpuAsk::All] {
             let text = serde_yaml::to_string(&ask).unwrap();
             assert_eq!(read(&text).unwrap(), ask, "{text}");
         }
@@ -378,6 +432,22 @@ mod tests {
             let got = allot(&machine(cores, threads), &ask, load_ask.as_ref()).unwrap();
             assert_eq!(got.target, list(target), "{cores}x{threads} {ask}");
             assert_eq!(got.load, list(load), "{cores}x{threads} {ask}");
+        }
+    }
+
+    #[test]
+    fn an_unleashed_target_shares_all_cpus_where_there_are_enough() {
+        let four = allot(&machine(4, 1), &CpuAsk::All, None).unwrap();
+        assert_eq!((&four.target, &four.load), (&list("0-3"), &list("0-3")));
+        assert_eq!(four.set(&four.target), "", "no set is asked for");
+        assert_eq!(four.cpus(), [0, 1, 2, 3], "each once");
+        let pinned = allot(&machine(4, 1), &CpuAsk::Count(1), None).unwrap();
+        assert_eq!(pinned.set(&pinned.target), "3");
+        for cores in [2, 3] {
+            let few = allot(&machine(cores, 1), &CpuAsk::All, None).unwrap_err();
+            assert_eq!(few.exit, Exit::Machine);
+            let what = format!("needs at least 4 CPUs, and {cores} are online");
+            assert!(few.what.contains(&what), "{few}");
         }
     }
 
@@ -421,7 +491,7 @@ mod tests {
             let online = machine(cores, threads);
             for count in 1..=cores * threads + 1 {
                 match allot(&online, &CpuAsk::Count(count), None) {
-                    Ok(Allotment { target, load }) => {
+                    Ok(Allotment { target, load, .. }) => {
                         assert_eq!(target.len() as u32, count);
                         assert!(target.iter().all(|cpu| !load.contains(cpu)));
                     }

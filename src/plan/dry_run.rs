@@ -5,14 +5,52 @@ use super::disk::size;
 use super::matrix::{Matrix, Unit};
 use super::spec::{Kind, LEAST_PAIRS, Metric, Plan};
 use crate::record::schema::CellKey;
+use crate::stats::sustain::{Outlook, SustainRules, window};
 
 /// The fewest slots of which a p99 is published (METHOD, rule 18).
 const SLOTS_OF_A_P99: f64 = 1000.0;
 
 impl Plan {
     /// Every unit in its order, the phases of each kind of unit, the holes, the time; and the disk, of
-    /// which `archive_bytes` are guessed to be needed.
-    pub fn dry_run(&self, matrix: &Matrix, archive_bytes: f64) -> String {
+    /// which `archive_bytes` are guessed to be needed. Of a search, whose units follow from each other, only
+    /// their bounds are known, by its rules.
+    pub fn dry_run(
+        &self,
+        matrix: &Matrix,
+        search: Option<&SustainRules>,
+        archive_bytes: f64,
+    ) -> String {
+        let mut text = match search {
+            Some(rules) => self.bounds_text(matrix, rules),
+            None => self.total_text(matrix),
+        };
+        for change in &self.overridden {
+            text += &format!("  overridden  {change}\n");
+        }
+        if search.is_none() {
+            text += &format!(
+                "  disk  about {} for the archive, as an estimate\n",
+                size(archive_bytes)
+            );
+        }
+        text += &self.phases_text(matrix);
+        for caution in self.cautions(matrix) {
+            text += &format!("  caution  {caution}\n");
+        }
+        if search.is_none() {
+            text += &units_text(matrix);
+        }
+        for hole in &matrix.holes {
+            text += &format!(
+                " hole  {}  {}: {}\n",
+                hole.workload, hole.adapter, hole.reason
+            );
+        }
+        text
+    }
+
+    /// How many cells, and how long they take.
+    fn total_text(&self, matrix: &Matrix) -> String {
         let total_s: f64 = matrix
             .units
             .iter()
@@ -27,30 +65,37 @@ impl Plan {
             Kind::Closed => "at most ",
             _ => "",
         };
-        let mut text = format!(
+        format!(
             "plan {}: {count}, {most}{} of phases (starting and proving a target comes on top)\n",
             self.name,
             clock(total_s)
-        );
-        for change in &self.overridden {
-            text += &format!("  overridden  {change}\n");
-        }
-        text += &format!(
-            "  disk  about {} for the archive, as an estimate\n",
-            size(archive_bytes)
-        );
-        text += &self.phases_text(matrix);
-        for caution in self.cautions(matrix) {
-            text += &format!("  caution  {caution}\n");
-        }
-        text += &units_text(matrix);
-        for hole in &matrix.holes {
-            text += &format!(
-                " hole  {}  {}: {}\n",
-                hole.workload, hole.adapter, hole.reason
-            );
-        }
-        text
+        )
+    }
+
+    /// Between which numbers of cells a search ends, and what its trials can prove.
+    fn bounds_text(&self, matrix: &Matrix, rules: &SustainRules) -> String {
+        let searches = match matrix.units.len() {
+            1 => "1 search".to_owned(),
+            count => format!("{count} searches"),
+        };
+        let rungs = &rules.rungs;
+        let (low, high) = (rungs[0], rungs[rungs.len() - 1]);
+        let Outlook { fewest, most } = rules.outlook();
+        // A warm-up by requests is longest where the rate is lowest.
+        let [least, at_most] = [(fewest, high), (most, low)].map(|(trials, rate)| {
+            let cells = trials * matrix.units.len();
+            let seconds = cells as f64 * self.cell_seconds(rate);
+            format!("{cells} cells, {} of phases", clock(seconds))
+        });
+        format!(
+            "plan {}: {searches} among {} rates from {low}/s to {high}/s (starting and proving a target comes \
+             on top)\n  at least  {least}\n  at most   {at_most}; more where trials of one rate disagree or \
+             are invalid\n  {}\n  mode  {}\n",
+            self.name,
+            rungs.len(),
+            window(rules.load_s, rules.warm_up_s),
+            self.mode
+        )
     }
 
     /// A line for each kind of unit, in the order in which they come.
@@ -197,8 +242,9 @@ pub fn clock(seconds: f64) -> String {
 mod tests {
     use super::super::adapter::Adapter;
     use super::super::adapter::tests::adapter;
-    use super::super::spec::tests::{CLOSED, DUEL, parse, plan};
+    use super::super::spec::tests::{CLOSED, DUEL, SUSTAIN, parse, plan};
     use super::*;
+    use crate::record::planned::Planned;
 
     fn adapters() -> [Adapter; 3] {
         ["express", "fastify", "node-http"].map(|name| adapter(name, "[ok, hello]"))
@@ -212,7 +258,7 @@ mod tests {
         plan.adapters = vec!["express".parse().unwrap(), "fastify".parse().unwrap()];
         plan.overridden.push("load: 9 -> 60".into());
         let matrix = plan.cells(&adapters).unwrap();
-        let text = plan.dry_run(&matrix, 1.7e6);
+        let text = plan.dry_run(&matrix, None, 1.7e6);
         assert!(
             text.starts_with("plan small: 18 cells, 36 min 00 s of phases"),
             "{text}"
@@ -233,7 +279,7 @@ mod tests {
     #[test]
     fn a_closed_loops_dry_run_says_that_its_time_is_a_bound() {
         let plan = parse(CLOSED).unwrap();
-        let text = plan.dry_run(&plan.cells(&adapters()).unwrap(), 0.0);
+        let text = plan.dry_run(&plan.cells(&adapters()).unwrap(), None, 0.0);
         assert!(
             text.starts_with("plan loops: 12 cells, at most 22 min 30 s"),
             "{text}"
@@ -244,9 +290,46 @@ mod tests {
     }
 
     #[test]
+    fn a_searchs_dry_run_says_its_bounds_and_what_it_can_prove() {
+        let plan = parse(SUSTAIN).unwrap();
+        let rules = Planned::read(&plan.to_yaml().unwrap())
+            .unwrap()
+            .sustain
+            .unwrap();
+        assert_eq!(
+            rules.rungs,
+            plan.rungs(),
+            "read alike from the archive's plan"
+        );
+        let Outlook { fewest, most } = rules.outlook();
+        let text = plan.dry_run(&plan.cells(&adapters()).unwrap(), Some(&rules), 0.0);
+        let cells = |trials: usize| {
+            format!(
+                "{} cells, {} of phases",
+                3 * trials,
+                clock(18.0 * trials as f64)
+            )
+        };
+        for line in [
+            &*format!(
+                "plan knees: 3 searches among {} rates from 1000/s to 50000/s (",
+                rules.rungs.len()
+            ),
+            &*format!("\n  at least  {}\n", cells(fewest)),
+            &*format!("\n  at most   {}; more where trials", cells(most)),
+            "\n  held for 2 s of load after 1 s of warm-up",
+            "nothing is claimed beyond that time\n  mode  pinned\n",
+            "\n  at 1000/s  baseline 1 s, warm-up 1 s, settle 1 s, load 2 s, recovery 1 s\n",
+        ] {
+            assert!(text.contains(line), "{line:?} is not in\n{text}");
+        }
+        assert!(!text.contains('#'), "no cell is known beforehand: {text}");
+    }
+
+    #[test]
     fn a_duels_dry_run_shows_its_units() {
         let plan = parse(&DUEL.replace("together: 3", "together: 2\npairing: both")).unwrap();
-        let text = plan.dry_run(&plan.cells(&adapters()).unwrap(), 0.0);
+        let text = plan.dry_run(&plan.cells(&adapters()).unwrap(), None, 0.0);
         for line in [
             "plan fight: 30 units of 130 cells, 12 min 26 s of phases",
             "  at 1000/s  baseline 1 s, warm-up 5 s, settle 1 s, load 10 s, recovery 1 s\n",

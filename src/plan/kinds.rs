@@ -3,8 +3,8 @@
 use super::check::{connections, unique, within};
 use super::names;
 use super::pairs::MOST_SIDES;
-use super::spec::{Arrivals, Capacity, Kind, Loop, Metric, Order, Plan};
-use super::yaml::{Wrong, at};
+use super::spec::{Arrivals, Capacity, Kind, Loop, Metric, Mode, Order, Plan};
+use super::yaml::{Step, Wrong, at};
 
 /// More pairs, or series, are mistakes.
 const MOST_PAIRS: u32 = 1000;
@@ -22,19 +22,26 @@ impl Plan {
         match self.kind {
             Kind::Duel => self.check_duel(),
             Kind::Closed => self.check_closed(),
-            Kind::Matrix | Kind::Sustain => Ok(()),
+            Kind::Sustain => self.check_sustain(),
+            Kind::Matrix => Ok(()),
         }
     }
 
     fn check_keys(&self) -> Result<(), Wrong> {
-        use Kind::{Closed, Duel, Matrix};
+        use Kind::{Closed, Duel, Matrix, Sustain};
         let kind = self.kind;
         let arrivals = self.arrivals != Arrivals::Uniform;
         let order = self.order != Order::Grouped;
+        let unleashed = self.mode != Mode::Pinned;
+        let warm_up_rate = self.phases.warm_up.rate_rps.is_some();
         // Whether the plan says it, and which kinds have a use for it.
-        let keys: [(&str, bool, &[Kind]); 17] = [
-            ("rates_rps", !self.rates_rps.is_empty(), &[Matrix, Duel]),
-            ("arrivals", arrivals, &[Matrix, Duel]),
+        let keys: [(&str, bool, &[Kind]); 23] = [
+            (
+                "rates_rps",
+                !self.rates_rps.is_empty(),
+                &[Matrix, Duel, Sustain],
+            ),
+            ("arrivals", arrivals, &[Matrix, Duel, Sustain]),
             ("repetitions", self.repetitions != 1, &[Matrix, Closed]),
             ("order", order, &[Matrix, Closed]),
             ("requests", self.requests.is_some(), &[Closed]),
@@ -50,17 +57,24 @@ impl Plan {
             ("capacity", self.capacity.is_some(), &[Duel]),
             ("canary", self.canary.is_some(), &[Duel]),
             ("levels", !self.levels.is_empty(), &[Duel]),
+            ("ladder", self.ladder.is_some(), &[Sustain]),
+            ("criterion", self.criterion.is_some(), &[Sustain]),
+            ("trials", self.trials.is_some(), &[Sustain]),
+            ("threads", self.threads != 1, &[Sustain]),
+            ("mode", unleashed, &[Sustain]),
+            ("phases.warm_up.rate_rps", warm_up_rate, &[Sustain]),
         ];
         for (key, said, kinds) in keys {
             if said && !kinds.contains(&kind) {
                 let what = format!("`{key}` has no meaning in a plan of `kind: {kind}`");
                 let kinds: Vec<String> = kinds.iter().map(Kind::to_string).collect();
                 let next = format!("leave it out; it is for `kind: {}`", kinds.join("` or `"));
-                return Err(Wrong::new(at![key], what).next(next));
+                let path = key.split('.').map(Step::from);
+                return Err(Wrong::new(path.collect(), what).next(next));
             }
         }
         match (self.r#loop, kind) {
-            (Loop::Closed, Matrix | Duel) => {
+            (Loop::Closed, Matrix | Duel | Sustain) => {
                 let what = format!("`loop: closed` in a plan of `kind: {kind}`");
                 let next = "leave it out, or write `kind: closed`, with `requests`";
                 Err(Wrong::new(at!["loop"], what).next(next))
@@ -191,12 +205,12 @@ impl Plan {
 }
 
 #[cfg(test)]
-mod tests {
+pub(in crate::plan) mod tests {
     use super::super::spec::tests::{CLOSED, DUEL, PLAN, parse};
     use super::*;
 
     /// Each change of a plan that makes it wrong, and what is said.
-    fn refused(plan: &str, table: &[(&str, &str, &str)]) {
+    pub(in crate::plan) fn refused(plan: &str, table: &[(&str, &str, &str)]) {
         parse(plan).unwrap();
         for (good, bad, expected) in table {
             assert!(plan.contains(good), "{good}");

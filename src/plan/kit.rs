@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::adapter::Adapter;
 use super::contender::Contender;
 use super::names;
+use super::published::Published;
 use super::spec::Plan;
 use super::workload::Workload;
 use super::yaml::{Source, Step, Wrong, at};
@@ -13,6 +14,8 @@ use crate::error::{Error, Result};
 
 /// A folder of `workloads/` that holds plans.
 const PLANS: &str = "plans";
+/// A folder of [`PLANS`] that holds what others published of them.
+const PUBLISHED: &str = "published";
 
 /// A checkout of the kit.
 #[derive(Clone, Debug)]
@@ -128,6 +131,31 @@ impl Kit {
         Ok(self.plan_names()?.into_iter().map(entry).collect())
     }
 
+    /// What others published of the plan of this name.
+    pub fn published(&self, name: &str) -> Result<Published> {
+        let folder = self.root.join("workloads").join(PLANS).join(PUBLISHED);
+        let known = || self.published_names();
+        let file = folder.join(format!("{name}.yaml"));
+        let source = self.source("published table", name, file, known)?;
+        let published = Published::parse(&source, |table| read(&folder.join(table)))?;
+        let adapters = self.adapter_names()?;
+        let is_unknown = |name: &&str| !adapters.iter().any(|known| known == name);
+        if let Some(unknown) = published.adapters().find(is_unknown) {
+            let wrong = Wrong::new(
+                at!["contenders"],
+                format!("there is no adapter `{unknown}`"),
+            );
+            return Err(source.wrong(wrong.next(names::advice(unknown, &adapters))));
+        }
+        Ok(published)
+    }
+
+    /// The plans of which something was published, whether or not they are here yet.
+    pub fn published_names(&self) -> Result<Vec<String>> {
+        let plans = self.root.join("workloads").join(PLANS);
+        yaml_names(&plans.join(PUBLISHED))
+    }
+
     /// The adapters that take part in a plan, each once, in the plan's order.
     pub fn adapters_of(&self, plan: &Plan) -> Result<Vec<Adapter>> {
         let names = plan.adapter_names().into_iter();
@@ -215,17 +243,21 @@ impl Kit {
     }
 
     fn plan_names(&self) -> Result<Vec<String>> {
-        let dir = self.root.join("workloads").join(PLANS);
-        if !dir.is_dir() {
-            return Ok(Vec::new());
-        }
-        let mut names = entries(&dir)?;
-        names.retain(|path| path.extension().is_some_and(|e| e == "yaml"));
-        Ok(names
-            .iter()
-            .filter_map(|path| utf8(path.file_stem()?))
-            .collect())
+        yaml_names(&self.root.join("workloads").join(PLANS))
     }
+}
+
+/// The names of the YAML files in a folder, sorted, without their endings; none where there is none.
+fn yaml_names(dir: &Path) -> Result<Vec<String>> {
+    if !dir.is_dir() {
+        return Ok(Vec::new());
+    }
+    let mut names = entries(dir)?;
+    names.retain(|path| path.extension().is_some_and(|e| e == "yaml"));
+    Ok(names
+        .iter()
+        .filter_map(|path| utf8(path.file_stem()?))
+        .collect())
 }
 
 /// Every contender that a plan names, and where.

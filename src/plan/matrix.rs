@@ -17,7 +17,7 @@ pub struct Unit {
 /// What a plan comes to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Matrix {
-    /// In the order in which they run.
+    /// In the order in which they run; of a search the first of each, from which all others follow.
     pub units: Vec<Unit>,
     /// What the plan names and nobody can run, and why.
     pub holes: Vec<Hole>,
@@ -61,7 +61,8 @@ impl Plan {
     pub fn cells(&self, adapters: &[Adapter]) -> Result<Matrix> {
         let matrix = match self.kind {
             Kind::Duel => self.duel(adapters)?,
-            _ => self.grid(adapters)?,
+            Kind::Sustain => self.openers(adapters)?,
+            Kind::Matrix | Kind::Closed => self.grid(adapters)?,
         };
         if matrix.units.is_empty() {
             let holes = matrix.holes.iter();

@@ -8,6 +8,7 @@ use super::cpus::{CpuAsk, CpuList};
 use super::names;
 use super::span::{Seconds, Span};
 use super::spec::{Metric, Order, Pairing, Plan};
+use super::sustain::Ladder;
 use crate::error::{Error, Result};
 
 /// The flags of `run` that change its plan.
@@ -26,6 +27,9 @@ pub struct Overrides {
     /// Fresh containers per adapter, workload and rate
     #[arg(long, value_name = "N")]
     pub repetitions: Option<u32>,
+    /// Fresh containers for each rate of a search, of which the majority decides
+    #[arg(long, value_name = "N")]
+    pub trials: Option<u32>,
     /// At rest before any load
     #[arg(long, value_name = "TIME")]
     pub baseline: Option<Span>,
@@ -121,6 +125,12 @@ impl Plan {
         narrow("adapters", &mut self.adapters, &adapters, log)?;
         narrow("workloads", &mut self.workloads, &asked.workloads, log)?;
         set_list("rates_rps", &mut self.rates_rps, &asked.rates, log);
+        if asked.rates.is_some()
+            && let Some(Ladder { from, to, .. }) = self.ladder.take()
+        {
+            note(log, "ladder", format!("{from} to {to}"), "none");
+        }
+        set_some("trials", &mut self.trials, &asked.trials, "none", log);
         set("repetitions", &mut self.repetitions, asked.repetitions, log);
         let phases = &mut self.phases;
         for (name, phase, span) in [

@@ -38,6 +38,9 @@ pub struct WarmUp {
     pub seconds: Seconds,
     /// At least so many.
     pub min_requests: u64,
+    /// Its own rate where the load's is higher: the target first meets less than it will be asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_rps: Option<u64>,
 }
 
 impl Default for Phases {
@@ -57,6 +60,7 @@ impl Default for WarmUp {
         Self {
             seconds: Seconds::of(15.0),
             min_requests: 0,
+            rate_rps: None,
         }
     }
 }
@@ -65,11 +69,16 @@ impl WarmUp {
     /// How long it lasts at this rate, in seconds. How fast a closed loop sends nobody knows beforehand:
     /// at a rate of 0 it lasts as if its requests took no longer.
     pub fn seconds_at(&self, rate_rps: u64) -> f64 {
-        let counted = match rate_rps {
+        let counted = match self.rate_before(rate_rps) {
             0 => 0.0,
             rate => self.min_requests as f64 / rate as f64,
         };
         self.seconds.get().max(counted)
+    }
+
+    /// How fast it sends before a load at this rate.
+    pub fn rate_before(&self, rate_rps: u64) -> u64 {
+        self.rate_rps.map_or(rate_rps, |own| own.min(rate_rps))
     }
 }
 
@@ -161,6 +170,22 @@ mod tests {
         assert_eq!(plan.cell_seconds(1000), 1.5 + 15.0 + 6.0 + 60.0 + 30.0);
         assert_eq!(plan.cell_seconds(100), 1.5 + 30.0 + 6.0 + 60.0 + 30.0);
         assert_eq!(plan.cell_seconds(0), 1.5 + 15.0 + 6.0 + 60.0 + 30.0);
+    }
+
+    #[test]
+    fn a_warm_up_of_its_own_rate_is_never_faster_than_the_load() {
+        let mut warm_up = plan().phases.warm_up;
+        warm_up.rate_rps = Some(500);
+        assert_eq!(
+            [100, 500, 9000].map(|rate| warm_up.rate_before(rate)),
+            [100, 500, 500]
+        );
+        warm_up.min_requests = 10_000;
+        assert_eq!(
+            warm_up.seconds_at(9000),
+            20.0,
+            "its requests at its own rate"
+        );
     }
 
     #[test]

@@ -16,7 +16,8 @@ const LEFT_OUT: [&str; 2] = ["node_modules", "target"];
 pub type Files = Vec<(String, Vec<u8>)>;
 
 impl Kit {
-    /// Every file of the adapters and workloads that take part in a plan, and of docker/, sorted.
+    /// Every file of the adapters and workloads that take part in a plan, the data that the adapters'
+    /// other workloads put into their images, and docker/, sorted: the images can be built from these alone.
     pub fn sources(&self, plan: &Plan) -> Result<Files> {
         let below = |folder: &'static str| move |name| format!("{folder}/{name}");
         let adapters = plan.adapter_names().into_iter().map(below("adapters"));
@@ -29,24 +30,37 @@ impl Kit {
         for folder in folders {
             walk(&self.root, &folder, &mut files)?;
         }
+        for adapter in self.adapters_of(plan)? {
+            for folder in self.data_folders(&adapter) {
+                walk(&self.root, &folder, &mut files)?;
+            }
+        }
         files.sort();
+        files.dedup();
         Ok(files)
+    }
+
+    /// The folders with the data of an adapter's workloads.
+    fn data_folders(&self, adapter: &Adapter) -> Vec<String> {
+        let folders = adapter.workloads.iter();
+        let folders = folders.map(|name| format!("workloads/{name}/data"));
+        folders
+            .filter(|folder| self.root.join(folder).is_dir())
+            .collect()
     }
 
     /// The data that an adapter's workloads share, by its path in the adapter's build context:
     /// `workloads/NAME/data/x` is `data/NAME/x` there, so that every adapter serves the same bytes.
     pub fn data(&self, adapter: &Adapter) -> Result<Files> {
         let mut files = Vec::new();
-        for name in &adapter.workloads {
-            let folder = format!("workloads/{name}/data");
-            if self.root.join(&folder).is_dir() {
-                let mut own = Vec::new();
-                walk(&self.root, &folder, &mut own)?;
-                let moved = |(path, bytes): (String, Vec<u8>)| {
-                    (format!("data/{name}{}", &path[folder.len()..]), bytes)
-                };
-                files.extend(own.into_iter().map(moved));
-            }
+        for folder in self.data_folders(adapter) {
+            let mut own = Vec::new();
+            walk(&self.root, &folder, &mut own)?;
+            let name = folder.split('/').nth(1).unwrap_or_default();
+            let moved = |(path, bytes): (String, Vec<u8>)| {
+                (format!("data/{name}{}", &path[folder.len()..]), bytes)
+            };
+            files.extend(own.into_iter().map(moved));
         }
         files.sort();
         Ok(files)

@@ -6,14 +6,15 @@ use std::time::Duration;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-use super::check::built;
 use super::connections::Connections;
 use super::contender::Contender;
 use super::cpus::{CpuAsk, CpuList};
 pub use super::phases::{Phases, WarmUp};
 use super::span::{Seconds, Span};
+use super::sustain::Ladder;
 use super::yaml::{Source, at};
 use crate::error::{Error, Result};
+use crate::stats::claim::SMALLEST_EFFECT;
 use crate::stats::judge::Healthy;
 
 /// A checked plan. It is also what an archive's `plan.yaml` holds: resolved, with what was overridden.
@@ -31,11 +32,14 @@ pub struct Plan {
     /// How requests are paced.
     #[serde(default)]
     pub r#loop: Loop,
-    /// The rates of an open loop, each a cell of its own.
+    /// The rates of an open loop, each a cell of its own; of a search those that it may try, ascending.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rates_rps: Vec<u64>,
     /// Connections: at most so many in an open loop, exactly so many in a closed one.
     pub connections: Connections,
+    /// Threads of the generator, which share the connections.
+    #[serde(default = "one_thread", skip_serializing_if = "is_one")]
+    pub threads: u32,
     /// How slots are laid in time.
     #[serde(default)]
     pub arrivals: Arrivals,
@@ -84,6 +88,16 @@ pub struct Plan {
     /// The same work at rising levels of equity: the workloads that `duel --levels` measures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub levels: Vec<String>,
+    /// The rates of a search, where they are not listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ladder: Option<Ladder>,
+    /// What a rate must keep to be held; by default a p99 of 10 ms and a coverage of 95 %.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub criterion: Option<Healthy>,
+    /// Fresh containers for each rate of a search, of which the majority decides: an odd number, by
+    /// default 3.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trials: Option<u32>,
     /// How long each phase lasts.
     #[serde(default)]
     pub phases: Phases,
@@ -118,7 +132,7 @@ pub struct Plan {
     pub comparable: bool,
 }
 
-/// What is made of the cells. [`Kind::Sustain`] is not built yet.
+/// What is made of the cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs)]
@@ -194,8 +208,8 @@ pub enum Arrivals {
     Poisson,
 }
 
-/// What of the machine the target gets. Only [`Mode::Pinned`] is built.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// What of the machine the target gets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
     /// CPUs of its own.
@@ -220,7 +234,7 @@ pub enum Order {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlannedLimits {
-    /// A number of CPUs, or which.
+    /// A number of CPUs, or which; of an unleashed target all.
     pub target_cpus: CpuAsk,
     /// CPU time per time, in CPUs; no quota by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -237,7 +251,7 @@ fn five_seconds() -> Span {
     Span(Duration::from_secs(5))
 }
 
-fn forges_bounds() -> Healthy {
+pub(super) fn forges_bounds() -> Healthy {
     Healthy {
         coverage: 0.95,
         p99_ms: 250.0,
@@ -254,6 +268,14 @@ fn is_zero(count: &u32) -> bool {
 
 fn one() -> u64 {
     1
+}
+
+fn one_thread() -> u32 {
+    1
+}
+
+fn is_one(count: &u32) -> bool {
+    *count == 1
 }
 
 fn yes() -> bool {
@@ -280,18 +302,10 @@ pub(super) const LEAST_PAIRS: u32 = 6;
 /// Series of windows a side, as the published experiments ran them.
 const SERIES: u32 = 2;
 
-/// Differences below this one are of no interest (METHOD, rule 15).
-const SMALLEST_EFFECT: f64 = 0.005;
-
 impl Plan {
     /// Reads and checks a plan by itself; whether its adapters and workloads exist, the kit knows.
     pub fn parse(source: &Source) -> Result<Self> {
-        let mut plan: Self = source.parse().map_err(|error| {
-            // A plan of a kind that is not built has keys that are not known either: say the first.
-            kind_of(&source.text)
-                .and_then(|kind| built(&kind).err())
-                .map_or(error, |wrong| source.wrong(wrong))
-        })?;
+        let mut plan: Self = source.parse()?;
         if plan.kind == Kind::Closed && !source.has(&at!["loop"]) {
             plan.r#loop = Loop::Closed;
         }
@@ -300,11 +314,16 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Writes a duel's defaults into it, so that its archive says them.
+    /// Writes its kind's defaults into it, so that its archive says them.
     pub(super) fn resolve(&mut self) {
-        if self.kind != Kind::Duel {
-            return;
+        match self.kind {
+            Kind::Duel => self.resolve_duel(),
+            Kind::Sustain => self.resolve_sustain(),
+            Kind::Matrix | Kind::Closed => {}
         }
+    }
+
+    fn resolve_duel(&mut self) {
         if self.reference.is_none() {
             self.reference = self.adapters.last().cloned();
         }
@@ -358,6 +377,11 @@ impl Plan {
         }
         let (key, count, least) = match self.kind {
             Kind::Duel => ("pairs", self.pairs, LEAST_PAIRS),
+            Kind::Sustain => (
+                "trials",
+                self.trials.unwrap_or_default(),
+                PUBLISHABLE_REPETITIONS,
+            ),
             _ => ("repetitions", self.repetitions, PUBLISHABLE_REPETITIONS),
         };
         if count < least {
@@ -391,18 +415,7 @@ macro_rules! shown_as_written {
         })*
     };
 }
-shown_as_written!(Kind, Metric, Order, Pairing);
-
-/// The kind alone, of a plan that may be wrong in everything else.
-fn kind_of(text: &str) -> Option<Kind> {
-    #[derive(Deserialize)]
-    struct Peek {
-        kind: Kind,
-    }
-    serde_yaml::from_str::<Peek>(text)
-        .ok()
-        .map(|peek| peek.kind)
-}
+shown_as_written!(Kind, Metric, Mode, Order, Pairing);
 
 #[cfg(test)]
 pub(super) mod tests;

@@ -2,6 +2,8 @@
 //! that a report needs no file.
 
 use std::collections::BTreeSet;
+use std::num::NonZero;
+use std::thread;
 
 use hdrhistogram::Histogram;
 use serde::Deserialize;
@@ -12,6 +14,7 @@ use crate::parity::exchange::Exchange;
 use crate::record::hlog::{self, Clocks};
 use crate::record::schema::{Cell, CellKey, Group, Summary};
 use crate::record::source::Source;
+use crate::stats::groups::sides;
 use crate::stats::quantile::{needed, rank, us, value_at_rank};
 
 /// The most steps of one clock that a group's chart by second has, over all its runs.
@@ -111,22 +114,47 @@ pub fn read(source: &Source, summary: &Summary) -> Result<Details> {
         ))
         .next("`shootout verify` says what else does not fit"));
     }
-    let groups = summary.groups.iter().map(|group| {
+    let groups = on_all_cpus(&summary.groups, |group| {
         let runs = runs(group, &summary.cells);
         group_details(source, &folders, &summary.cells, &runs)
-    });
+    })?;
     Ok(Details {
-        groups: groups.collect::<Result<_>>()?,
+        groups,
         proofs: proofs(source, &folders, &summary.cells)?,
         adapters: adapters(source)?,
         folders,
     })
 }
 
+/// What is made of every item, in their order.
+fn on_all_cpus<T, U>(items: &[T], make: impl Fn(&T) -> Result<U> + Sync) -> Result<Vec<U>>
+where
+    T: Sync,
+    U: Send,
+{
+    let cpus = thread::available_parallelism().map_or(1, NonZero::get);
+    let share = items.len().div_ceil(cpus).max(1);
+    let made = thread::scope(|scope| {
+        let make = &make;
+        let threads = items
+            .chunks(share)
+            .map(|items| scope.spawn(move || items.iter().map(make).collect::<Result<Vec<U>>>()));
+        // All are begun before the first one is waited for.
+        let threads: Vec<_> = threads.collect();
+        let joined = threads.into_iter();
+        joined
+            .map(|thread| thread.join().expect("nothing in it panics"))
+            .collect::<Result<Vec<Vec<U>>>>()
+    });
+    Ok(made?.into_iter().flatten().collect())
+}
+
 /// The cells whose figures a group's are: of several attempts the last one, and only valid ones.
 fn runs(group: &Group, cells: &[Cell]) -> Vec<usize> {
-    let of_group = |key: &CellKey| {
+    let of_group = |cell: &Cell| {
+        let key = &cell.key;
         key.role == "measure"
+            && sides(cell) == group.sides
             && (&key.adapter, &key.label, &key.workload)
                 == (&group.adapter, &group.label, &group.workload)
             && (&key.r#loop, key.rate_rps, key.connections)
@@ -140,8 +168,8 @@ fn runs(group: &Group, cells: &[Cell]) -> Vec<usize> {
         other.attempt > key.attempt && first() == *key
     };
     let counts = |cell: &Cell| {
-        let key = &cell.key;
-        cell.load.valid && of_group(key) && !cells.iter().any(|other| later(key, &other.key))
+        let is_last = || !cells.iter().any(|other| later(&cell.key, &other.key));
+        cell.load.valid && of_group(cell) && is_last()
     };
     (0..cells.len()).filter(|i| counts(&cells[*i])).collect()
 }
@@ -239,13 +267,18 @@ impl Steps {
     }
 
     fn add(&mut self, start_s: f64, duration_s: f64, hist: &Histogram<u64>) {
-        let open = self.open.get_or_insert_with(|| Stretch {
-            start_s,
-            end_s: start_s,
-            intervals: 0,
-            sum: hlog::new_histogram(),
-        });
-        hlog::merge(&mut open.sum, hist);
+        let open = match &mut self.open {
+            Some(open) => {
+                hlog::merge(&mut open.sum, hist);
+                open
+            }
+            none => none.insert(Stretch {
+                start_s,
+                end_s: start_s,
+                intervals: 0,
+                sum: hist.clone(),
+            }),
+        };
         open.end_s = start_s + duration_s;
         open.intervals += 1;
         if open.sum.len() >= needed(self.per_mille) && open.intervals >= self.least {

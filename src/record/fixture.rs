@@ -1,6 +1,7 @@
-//! Small, valid archives for tests: two adapters, two repetitions, 2 s of load at 1,000/s each; and a
-//! pair of the same two, which share 2 s of load at 2,000/s of own time.
+//! Small, valid archives for tests: two adapters, two repetitions, 2 s of load at 1,000/s each; a pair of
+//! the same two, which share 2 s of load at 2,000/s of own time; and a search for the rate that each holds.
 
+use std::fs;
 use std::path::Path;
 
 use serde_json::json;
@@ -15,12 +16,16 @@ use crate::parity::{Transcript, drawn, kept, matrix};
 use crate::plan::{Workload, cell_seed, mask_seed, yaml};
 use crate::record::archive::{Archive, Evidence};
 use crate::record::hlog::{Hlog, Interval, new_histogram};
+use crate::record::planned::Planned;
 use crate::record::samples::{COLUMNS, Mark, Sample};
 use crate::record::scenery::{CpuReading, Own, Reading, Scenery};
 use crate::record::schema::{
     Cell, CellKey, Connect, Dependency, Generator, Hole, Lateness, Ledger, Limits, MaskSeed,
     Paired, Phase,
 };
+use crate::record::source::Source;
+use crate::record::sums;
+use crate::stats::sustain::{Search, Trial, told};
 
 /// Too short to be published. Its seed puts the first adapter first in both repetitions.
 pub const PLAN: &str = "\
@@ -60,6 +65,25 @@ phases: {baseline: 1, warm_up: {seconds: 0.4}, settle: 0.1, load: 2, recovery: 1
 limits: {target_cpus: '1', memory_mib: 512, pids: 64}
 load_cpus: '0'
 seed: 7
+publishable: false
+comparable: true
+";
+
+/// The same of a search: its one trial of a rate is taken at its word.
+pub const SUSTAIN: &str = "\
+name: fixture-sustain
+kind: sustain
+adapters: [nginx, express]
+workloads: [hello]
+rates_rps: [1000, 1050, 1100]
+connections: 32
+criterion: {coverage: 0.99, p99_ms: 0.4}
+trials: 1
+healthy: {coverage: 0.99, p99_ms: 0.4}
+phases: {baseline: 1, warm_up: {seconds: 0.4}, settle: 0.1, load: 2, recovery: 1}
+limits: {target_cpus: '1', memory_mib: 512, pids: 64}
+load_cpus: '0'
+seed: 1
 publishable: false
 comparable: true
 ";
@@ -109,6 +133,53 @@ pub fn duel() -> TempDir {
     }
     archive.finish(generator(), vec![], vec![]).unwrap();
     dir
+}
+
+/// Makes the sums right again, as someone who alters an archive would.
+pub fn sum_again(dir: &Path) {
+    let _ = fs::remove_file(dir.join(sums::FILE));
+    let source = Source::open(dir).unwrap();
+    let all = source
+        .files()
+        .map(|(path, _)| (path.to_owned(), source.sha256(path).unwrap()))
+        .collect();
+    fs::write(dir.join(sums::FILE), sums::write(&all)).unwrap();
+}
+
+/// A finished search in a folder of its own: of nginx 1,050/s is held and 1,100/s is not, of express
+/// nothing is.
+pub fn sustain() -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let archive = begin_with(dir.path(), SUSTAIN);
+    let rules = Planned::read(SUSTAIN).unwrap().sustain.unwrap();
+    let who = rules.contenders.clone();
+    let mut search = Search::new(&rules, vec![("hello".into(), who)]);
+    let mut number = 0;
+    while let Some(trial) = search.ask() {
+        number += 1;
+        let cell = put_trial(&archive, number, &trial).unwrap();
+        search.tell(Some(told(&cell)));
+    }
+    archive.finish(generator(), vec![], vec![]).unwrap();
+    dir
+}
+
+/// Writes the cell of a trial.
+pub fn put_trial(archive: &Archive, number: u32, trial: &Trial) -> Result<Cell> {
+    let (mut cell, _, samples) = observed(&trial.who, trial.number);
+    let slots = 2 * trial.rate_rps;
+    cell.key.rate_rps = Some(trial.rate_rps);
+    cell.load.offered_rps = Some(trial.rate_rps as f64);
+    cell.load.ledger.scheduled = slots;
+    cell.load.ledger.completed = slots;
+    cell.load.lag_causes.socket_full.sum_us = 0.2 * slots as f64;
+    cell.started_unix_s = 1_700_000_000.0 + 10.0 * f64::from(number);
+    let slower = match (trial.who.as_str(), trial.rate_rps) {
+        ("nginx", ..=1050) => 1,
+        _ => 3,
+    };
+    let hlog = hlog(cell.started_unix_s + 2.0, slower, trial.number, slots);
+    put(archive, number, cell, &hlog, &samples)
 }
 
 /// An archive with one cell, as a killed run leaves it.
@@ -313,7 +384,9 @@ pub fn observed(adapter: &str, repetition: u32) -> (Cell, Hlog, Vec<Sample>) {
     });
     cell.scenery = Some(scenery());
     cell.digests.insert("image".into(), "sha256:0".into());
-    (cell, hlog(adapter, repetition, 2000), samples())
+    let slower = slower(adapter);
+    let hlog = hlog(cell.started_unix_s + 2.0, slower, repetition, 2000);
+    (cell, hlog, samples())
 }
 
 /// One cell after the other, in the plan's order.
@@ -460,13 +533,18 @@ pub fn paired(side: usize) -> (Cell, Hlog, Vec<Sample>) {
     edges.push(reading(7.9, "background", Mark::End, cpu_us));
     let rest = rows.iter().position(|row| row.phase == "recovery").unwrap();
     rows.splice(rest..rest, edges);
-    (cell, hlog(adapters[side], 1, slots), rows)
+    let hlog = hlog(cell.started_unix_s + 2.0, slower(adapters[side]), 1, slots);
+    (cell, hlog, rows)
 }
 
-fn hlog(adapter: &str, repetition: u32, slots: u64) -> Hlog {
-    let slower = if adapter == "nginx" { 1 } else { 3 };
+/// How many times as long as the faster one an adapter takes.
+fn slower(adapter: &str) -> u64 {
+    if adapter == "nginx" { 1 } else { 3 }
+}
+
+fn hlog(start_unix_s: f64, slower: u64, repetition: u32, slots: u64) -> Hlog {
     let mut log = Hlog::empty();
-    log.start_unix_s = started_unix_s(adapter, repetition) + 2.0;
+    log.start_unix_s = start_unix_s;
     for second in 0..2u64 {
         let mut hist = new_histogram();
         for i in 0..slots / 2 {

@@ -20,3 +20,4 @@ pub mod source;
 pub mod sums;
 pub mod tarball;
 pub mod verify;
+pub mod versions;

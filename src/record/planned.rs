@@ -10,10 +10,14 @@ use crate::record::derive::Given;
 use crate::record::schema::{Cell, CellKey, Group};
 use crate::record::source::Source;
 use crate::record::{bounds, compare};
+use crate::stats::claim::SMALLEST_EFFECT;
 use crate::stats::duel::{DuelRules, Pairing};
 use crate::stats::groups::{self, Run};
 use crate::stats::judge::Healthy;
 use crate::stats::metric::metric;
+use crate::stats::sustain::SustainRules;
+
+mod sustain;
 
 /// A plan is publishable only with at least this much load.
 const LEAST_LOAD_S: f64 = 12.0;
@@ -23,8 +27,6 @@ const LEAST_RUNS: u32 = 3;
 const TOLERANCE: f64 = 0.5;
 /// A duel has pairs instead, each valid.
 const LEAST_PAIRS: u32 = 6;
-/// The least difference that anybody cares for, where a duel says none.
-const SMALLEST_EFFECT: f64 = 0.005;
 
 /// The plan's part in what was computed.
 #[derive(Clone, Debug)]
@@ -43,6 +45,8 @@ pub struct Planned {
     closed_ns: Option<u64>,
     /// What it fixed of its verdicts, where it is a duel.
     pub duel: Option<DuelRules>,
+    /// What it fixed of its search, where it looks for sustained rates.
+    pub sustain: Option<SustainRules>,
     /// Fewest valid runs of a group, in a duel's pairs; 0 where the plan's own count is reason enough.
     least_runs: u32,
     /// Why such a plan can't be published, whatever it measured; empty where it can.
@@ -82,9 +86,13 @@ impl Planned {
             duel: (kind(&yaml) == Some("duel"))
                 .then(|| duel(&yaml))
                 .transpose()?,
+            sustain: (kind(&yaml) == Some("sustain"))
+                .then(|| sustain::rules(&yaml))
+                .transpose()?,
             least_runs: {
                 let (key, least) = counted(&yaml);
-                if count(&yaml, key) < u64::from(least) {
+                // A search has as many trials of each rate as it needs.
+                if key == "trials" || count(&yaml, key) < u64::from(least) {
                     0
                 } else {
                     least
@@ -175,6 +183,11 @@ pub fn run(source: &Source, cells: &[Cell]) -> Result<Run> {
         levels,
         tolerances,
         duel: planned.duel,
+        images: match planned.sustain {
+            Some(_) => sustain::image_sizes(source).map_err(at("images.json"))?,
+            None => BTreeMap::new(),
+        },
+        sustain: planned.sustain,
         comparable: planned.comparable,
         ..Run::default()
     })
@@ -202,10 +215,10 @@ fn too_small(plan: &Value) -> Vec<String> {
 
 /// What is repeated, and how often at least.
 fn counted(plan: &Value) -> (&'static str, u32) {
-    if kind(plan) == Some("duel") {
-        ("pairs", LEAST_PAIRS)
-    } else {
-        ("repetitions", LEAST_RUNS)
+    match kind(plan) {
+        Some("duel") => ("pairs", LEAST_PAIRS),
+        Some("sustain") => ("trials", LEAST_RUNS),
+        _ => ("repetitions", LEAST_RUNS),
     }
 }
 
@@ -356,7 +369,8 @@ fn tolerance(source: &Source, workload: &str) -> Result<f64> {
     Ok(bytes.and_then(Value::as_f64).unwrap_or(TOLERANCE))
 }
 
-fn yaml(source: &Source, path: &str) -> Result<Value> {
+/// One of an archive's YAML files, read without its meaning.
+pub(super) fn yaml(source: &Source, path: &str) -> Result<Value> {
     let text = bounds::yaml(source, path).map_err(|e| e.at(path))?;
     serde_yaml::from_str(&text).map_err(|e| Error::unverified(format!("{path}: not YAML: {e}")))
 }

@@ -569,6 +569,111 @@ pub struct Price {
     pub equal_n: u32,
 }
 
+/// One rate that a search tried, and what its trials came to; the figures are medians over those that
+/// count, null unless each has them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rung {
+    /// The schedule's rate.
+    pub rate_rps: u64,
+    /// `held`, `not held`, `invalid` (too many trials were, so that nothing is known) or `open` (the
+    /// search broke off).
+    pub state: String,
+    /// Trials that met the criterion.
+    pub held: u32,
+    /// Valid trials that did not.
+    pub not_held: u32,
+    /// Trials that were invalid in every attempt.
+    pub invalid: u32,
+    /// Response.
+    pub p50_us: Option<f64>,
+    /// Response.
+    pub p99_us: Option<f64>,
+    /// The generator's CPU time without spinning, as a share of what its threads could have had.
+    pub generator_busy: Option<f64>,
+    /// Requests completed per second of that CPU time.
+    pub generator_rps_per_cpu_s: Option<f64>,
+}
+
+/// The highest rate at which one target kept the plan's criterion.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sustained {
+    /// The adapter's name.
+    pub adapter: String,
+    /// The labelled variant of its environment; empty for none.
+    pub label: String,
+    /// The workload's name.
+    pub workload: String,
+    /// The workload's level of equity.
+    pub level: u32,
+    /// `pinned` or `unleashed`; what differs in it is never compared.
+    pub mode: String,
+    /// Connections at most.
+    pub connections: u32,
+    /// Threads of the generator.
+    pub threads: u32,
+    /// How long each trial kept its rate up, in seconds: nothing is claimed beyond.
+    pub load_s: f64,
+    /// How long it was warmed up before.
+    pub warm_up_s: f64,
+    /// The highest rate that was held, as was every lower one that was tried; null where there is none.
+    pub rate_rps: Option<u64>,
+    /// The lowest rate that was not held, or of which nothing is known; null where there is none.
+    pub not_held_rps: Option<u64>,
+    /// Whether something else than the target may have ended it.
+    pub at_least: bool,
+    /// What, or why there is no rate; empty where the rate stands.
+    pub reason: String,
+    /// Whether the search came to its end, and its end is the target's doing.
+    pub complete: bool,
+    /// Response at that rate, as in [`Rung`].
+    pub p50_us: Option<f64>,
+    /// Response at that rate.
+    pub p99_us: Option<f64>,
+    /// How busy the generator was there.
+    pub generator_busy: Option<f64>,
+    /// Requests per second of its CPU time there.
+    pub generator_rps_per_cpu_s: Option<f64>,
+    /// The image's size as the engine reports it.
+    pub image_mib: Option<f64>,
+    /// The same without the layers of the largest other image of the archive that it starts from.
+    pub image_own_mib: Option<f64>,
+    /// Resident set size at rest, before any load: median over all trials that count.
+    pub idle_rss_mib: Option<f64>,
+    /// From the target's start to its first valid response: likewise.
+    pub start_ms: Option<f64>,
+    /// Every rate that was tried, ascending.
+    pub rates: Vec<Rung>,
+}
+
+/// An image's sizes, in MiB; null where the archive does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ImageSize {
+    /// As the engine reports it.
+    pub mib: Option<f64>,
+    /// Without the layers of the largest other image of the archive that it starts from.
+    pub own_mib: Option<f64>,
+}
+
+/// A latency that looks like the protocol's and not like the server's.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stall {
+    /// Whose, sorted, as `express@slow`.
+    pub who: Vec<String>,
+    /// The workload's name.
+    pub workload: String,
+    /// The schedule's rate; null in a closed loop.
+    pub rate_rps: Option<u64>,
+    /// Which quantile of the response.
+    pub quantile: String,
+    /// Where it lies.
+    pub us: f64,
+    /// What is suspicious about it, in a sentence.
+    pub reason: String,
+}
+
 /// Something planned that has no number, and why.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -613,7 +718,10 @@ pub struct Summary {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub prices: Vec<Price>,
     /// Sustained rates, of sustain plans.
-    pub sustained: Vec<serde_json::Value>,
+    pub sustained: Vec<Sustained>,
+    /// Latencies that look like the protocol's; absent where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stalls: Vec<Stall>,
     /// What has no number, and why.
     pub holes: Vec<Hole>,
     /// False where a limit was changed by hand.

@@ -1,6 +1,6 @@
 //! `summary.csv`: a row per group, the same columns always, numbers as JSON writes them.
 
-use crate::record::schema::Summary;
+use crate::record::schema::{Group, Summary};
 use crate::report::table::plain;
 use crate::stats::groups::FIGURES;
 
@@ -18,11 +18,23 @@ const KEYS: [&str; 10] = [
     "healthy_runs",
 ];
 
+/// Columns that a search adds.
+const SUSTAINED: [&str; 5] = [
+    "mode",
+    "sustained_rps",
+    "not_held_rps",
+    "at_least",
+    "image_own_mib",
+];
+
 /// The whole file. A figure has three columns, `_median`, `_min` and `_max`, empty where it is null.
 pub fn render(summary: &Summary) -> String {
     let mut header: Vec<String> = KEYS.map(str::to_owned).into();
     for (name, _) in &FIGURES {
         header.extend(["median", "min", "max"].map(|of| format!("{name}_{of}")));
+    }
+    if !summary.sustained.is_empty() {
+        header.extend(SUSTAINED.map(str::to_owned));
     }
     let mut text = header.join(",") + "\n";
     for group in &summary.groups {
@@ -46,9 +58,30 @@ pub fn render(summary: &Summary) -> String {
             let numbers = spread.map(|s| [s.median, s.min, s.max].map(|n| n.to_string()));
             row.extend(numbers.unwrap_or_default());
         }
+        if !summary.sustained.is_empty() {
+            row.extend(sustained(summary, group));
+        }
         text += &(row.join(",") + "\n");
     }
     text
+}
+
+/// What a search found of the target that a row is of, in every one of its rows.
+fn sustained(summary: &Summary, group: &Group) -> [String; SUSTAINED.len()] {
+    let of = (&group.adapter, &group.label, &group.workload);
+    let mut rows = summary.sustained.iter();
+    let Some(found) = rows.find(|row| (&row.adapter, &row.label, &row.workload) == of) else {
+        return Default::default();
+    };
+    let number = |number: Option<f64>| number.map(|number| number.to_string()).unwrap_or_default();
+    let rate = |rate: Option<u64>| rate.map(|rate| rate.to_string()).unwrap_or_default();
+    [
+        quote(&found.mode),
+        rate(found.rate_rps),
+        rate(found.not_held_rps),
+        found.at_least.to_string(),
+        number(found.image_own_mib),
+    ]
 }
 
 /// Quoted where CSV needs it; a text that a spreadsheet would run as a formula is kept from that.
@@ -66,7 +99,7 @@ fn quote(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::schema::{Group, Spread};
+    use crate::record::schema::{Spread, Sustained};
 
     #[test]
     fn columns_are_stable_and_nulls_are_empty() {
@@ -107,5 +140,36 @@ mod tests {
             lines[1]
         );
         assert_eq!(lines[0].split(',').count(), KEYS.len() + 3 * FIGURES.len());
+    }
+
+    #[test]
+    fn a_search_adds_what_it_found_of_each_target() {
+        let group = |adapter: &str| Group {
+            adapter: adapter.into(),
+            workload: "ok".into(),
+            ..Group::default()
+        };
+        let found = Sustained {
+            adapter: "a".into(),
+            workload: "ok".into(),
+            mode: "pinned".into(),
+            rate_rps: Some(1050),
+            not_held_rps: Some(1100),
+            image_own_mib: Some(2.5),
+            ..Sustained::default()
+        };
+        let text = render(&Summary {
+            groups: vec![group("a"), group("b")],
+            sustained: vec![found],
+            ..Summary::default()
+        });
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].ends_with(",mode,sustained_rps,not_held_rps,at_least,image_own_mib"));
+        assert!(
+            lines[1].ends_with(",pinned,1050,1100,false,2.5"),
+            "{}",
+            lines[1]
+        );
+        assert!(lines[2].ends_with(",,,,,"), "{}", lines[2]);
     }
 }

@@ -7,13 +7,13 @@ use serde_json::Value;
 use crate::guard::{Finding, Level};
 use crate::record::schema::{Cell, Dependency, Likeness, Summary};
 use crate::report::table::{cell, load_point, name, none, plain, point, ratio, short, thousands};
-use crate::report::verdicts;
+use crate::report::{sustain, verdicts};
 
 /// A list and its title; empty where there is nothing to say.
 pub type List = (&'static str, Vec<String>);
 
 /// To be read before any figure: what these numbers can't tell.
-pub fn before(summary: &Summary) -> [List; 3] {
+pub fn before(summary: &Summary) -> [List; 4] {
     [
         ("Can't be concluded", verdicts::withheld(summary)),
         (
@@ -21,6 +21,10 @@ pub fn before(summary: &Summary) -> [List; 3] {
             invalid(summary),
         ),
         ("Holes: no number for", holes(summary)),
+        (
+            "Latencies that look like the protocol's",
+            sustain::stalls(summary),
+        ),
     ]
 }
 
@@ -56,10 +60,12 @@ fn invalid(summary: &Summary) -> Vec<String> {
 
 /// Valid cells whose target did not keep its bounds, or for which that can't be told.
 fn unhealthy(summary: &Summary) -> Vec<String> {
+    // In a search they are its answers, and stand with the rates that were tried.
+    let answer = |c: &Cell| !summary.sustained.is_empty() && c.healthy == Some(false);
     let not = summary
         .cells
         .iter()
-        .filter(|c| c.load.valid && c.healthy != Some(true));
+        .filter(|c| c.load.valid && c.healthy != Some(true) && !answer(c));
     not.map(|c| {
         let told = if c.healthy.is_none() {
             " (not told)"

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::record::schema::Summary;
 use crate::report::lists::{self, List};
 use crate::report::table::{self, plain};
-use crate::report::verdicts;
+use crate::report::{sustain, verdicts};
 
 /// The whole file.
 pub fn render(summary: &Summary) -> String {
@@ -17,16 +17,10 @@ pub fn render(summary: &Summary) -> String {
     let mut text = format!("# {}\n", escape(name));
     lists(&mut text, &lists::before(summary));
     verdicts(&mut text, summary);
-    if summary.groups.is_empty() {
-        text += "\nNothing was measured.\n";
+    if summary.sustained.is_empty() {
+        figures(&mut text, summary);
     } else {
-        legend(&mut text, &table::LEGEND);
-    }
-    for table in table::tables(summary) {
-        heading(&mut text, &table.title);
-        text += &row(&table.header);
-        text += "| --- | ---: | ---: | ---: | ---: | ---: |\n";
-        table.rows.iter().for_each(|cells| text += &row(cells));
+        sustained(&mut text, summary);
     }
     lists(&mut text, &lists::after(summary));
     let facts = lists::facts("", &summary.environment).into_iter();
@@ -45,6 +39,39 @@ pub fn render(summary: &Summary) -> String {
         escape(&generator.version)
     );
     text
+}
+
+/// A table for each load point.
+fn figures(text: &mut String, summary: &Summary) {
+    if summary.groups.is_empty() {
+        *text += "\nNothing was measured.\n";
+    } else {
+        legend(text, &table::LEGEND);
+    }
+    for table in table::tables(summary) {
+        heading(text, &table.title);
+        *text += &row(&table.header);
+        *text += "| --- | ---: | ---: | ---: | ---: | ---: |\n";
+        table.rows.iter().for_each(|cells| *text += &row(cells));
+    }
+}
+
+/// A search has a load point for each rate that it tried: what it found stands in their stead.
+fn sustained(text: &mut String, summary: &Summary) {
+    for table in sustain::tables(summary) {
+        heading(text, &table.title);
+        *text += &row(&sustain::COLUMNS);
+        *text += &format!(
+            "| --- | --- |{}\n",
+            " ---: |".repeat(sustain::COLUMNS.len() - 2)
+        );
+        table
+            .rows
+            .iter()
+            .for_each(|shown| *text += &row(&shown.cells));
+    }
+    legend(text, &sustain::LEGEND);
+    lists(text, &sustain::lists(summary));
 }
 
 /// The verdicts of each load point, and beneath them why some are withheld.
@@ -141,6 +168,12 @@ mod tests {
     fn verdicts_read_like_this() {
         let text = render(&verdicts::tests::summary());
         assert_eq!(text, include_str!("snapshots/verdicts.md"));
+    }
+
+    #[test]
+    fn sustained_rates_read_like_this() {
+        let text = render(&sustain::tests::summary());
+        assert_eq!(text, include_str!("snapshots/sustain.md"));
     }
 
     #[test]

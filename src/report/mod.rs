@@ -6,6 +6,8 @@ pub mod json;
 mod lists;
 pub mod load;
 pub mod markdown;
+pub mod reproduction;
+pub mod sustain;
 pub mod table;
 pub mod terminal;
 pub mod verdicts;

@@ -3,7 +3,7 @@
 use crate::record::schema::Summary;
 use crate::report::lists::{self, List};
 use crate::report::table::{self, Table};
-use crate::report::verdicts;
+use crate::report::{sustain, verdicts};
 
 const COLUMNS: usize = 80;
 
@@ -29,13 +29,10 @@ pub fn render(summary: &Summary, archive: Option<Archive>, color: bool) -> Strin
     if !summary.verdicts.is_empty() {
         page.legend(&verdicts::LEGEND);
     }
-    for table in table::tables(summary) {
-        page.table(&table);
-    }
-    if summary.groups.is_empty() {
-        page.heading("Nothing was measured");
+    if summary.sustained.is_empty() {
+        page.figures(summary);
     } else {
-        page.legend(&table::LEGEND);
+        page.sustained(summary);
     }
     page.lists(&lists::after(summary));
     if let Some(Archive { path, id }) = archive {
@@ -70,6 +67,34 @@ impl Page {
             ("", "")
         };
         self.text += &format!("\n{on}{}{off}\n", cut(text, COLUMNS));
+    }
+
+    /// A table for each load point.
+    fn figures(&mut self, summary: &Summary) {
+        for table in table::tables(summary) {
+            self.table(&table);
+        }
+        if summary.groups.is_empty() {
+            self.heading("Nothing was measured");
+        } else {
+            self.legend(&table::LEGEND);
+        }
+    }
+
+    /// A search has a load point for each rate that it tried: what it found stands in their stead.
+    fn sustained(&mut self, summary: &Summary) {
+        let header = sustain::COLUMNS.map(str::to_owned);
+        for table in sustain::tables(summary) {
+            self.heading(&table.title);
+            let rows = table.rows.iter().map(|row| &row.cells);
+            let rows: Vec<_> = std::iter::once(&header).chain(rows).collect();
+            let right = std::array::from_fn(|column| column > 1);
+            for line in columns(&rows, right) {
+                self.line(&line);
+            }
+        }
+        self.legend(&sustain::LEGEND);
+        self.lists(&sustain::lists(summary));
     }
 
     fn table(&mut self, table: &Table) {
@@ -231,6 +256,31 @@ mod tests {
     fn verdicts_read_like_this() {
         let text = render(&verdicts::tests::summary(), None, false);
         assert_eq!(text, include_str!("snapshots/verdicts.txt"));
+    }
+
+    #[test]
+    fn sustained_rates_read_like_this() {
+        let text = render(&sustain::tests::summary(), None, false);
+        assert_eq!(text, include_str!("snapshots/sustain.txt"));
+    }
+
+    #[test]
+    fn sustained_rates_fit_in_80_columns_whatever_they_are() {
+        let mut summary = sustain::tests::summary();
+        for row in &mut summary.sustained {
+            row.adapter = "a-framework-with-a-very-long-name".into();
+            row.mode = "unleashed".into();
+            (row.image_mib, row.idle_rss_mib) = (Some(1389.3), Some(1234.5));
+            (row.rate_rps, row.not_held_rps) = (Some(200_000), Some(210_000));
+            (row.p50_us, row.p99_us) = (Some(9940.0), Some(9960.0));
+            row.start_ms = Some(2345.0);
+            row.generator_busy = Some(1.0);
+        }
+        let text = render(&summary, None, false);
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 80),
+            "{text}"
+        );
     }
 
     #[test]

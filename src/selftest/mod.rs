@@ -12,6 +12,7 @@ use serde::Serialize;
 #[cfg(test)]
 mod any_order;
 pub mod cases;
+pub mod knee;
 pub mod laws;
 pub mod limits;
 mod others;
@@ -122,6 +123,9 @@ pub fn run(program: &Path, show: impl Fn(&str)) -> Report {
         laws::generator_stops(cpus, program)
     });
     timed("twice the capacity offered", &mut || limits::overload(cpus));
+    timed("the rate that a server holds is found", &mut || {
+        knee::sustain(cpus)
+    });
     timed("two loads take turns in slices", &mut || {
         limits::slices(cpus)
     });

@@ -11,6 +11,8 @@ pub const LEAST_PAIRS: usize = 6;
 pub const CHECK: f64 = 0.99;
 /// How often one of a plan's verdicts may be false.
 pub const FALSE: f64 = 0.05;
+/// Differences below this share are of no interest, where a plan does not say (METHOD, rule 15).
+pub const SMALLEST_EFFECT: f64 = 0.005;
 
 /// What the rule is held to.
 #[derive(Clone, Copy, Debug, PartialEq)]

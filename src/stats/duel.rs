@@ -232,6 +232,26 @@ impl<'a> Comparison<'a> {
     }
 }
 
+/// Whether the interval of a verdict is of its two sides alone, whether or not it claims anything: nothing
+/// in the pairs, or in the null test, says that order, warming up, slices or others' work are in it.
+pub fn is_defensible(cells: &[Cell], verdict: &Verdict) -> bool {
+    let (a, b) = (verdict.a.as_str(), verdict.b.as_str());
+    let point = Point {
+        workload: &verdict.workload,
+        rate_rps: verdict.rate_rps,
+        connections: verdict.connections,
+    };
+    let pairs = Pairs::of(cells, "measure", point).with(&[a, b]);
+    let slice_effect = checks::slice_effect(&pairs.valid, a, b);
+    let trend = checks::trend(&pairs.valid, a, b);
+    let disturbed = metric(&verdict.metric).is_none_or(|metric| metric.disturbed);
+    let null = verdict.null_low.zip(verdict.null_high);
+    verdict.n as usize >= LEAST_PAIRS
+        && checks::changes(slice_effect, trend).is_empty()
+        && !(disturbed && background(cells, &pairs).is_some())
+        && null.is_none_or(|(low, high)| low <= 1.0 && 1.0 <= high)
+}
+
 /// Of the side whose ratio to the other is so to 1.
 pub fn word(ratio: Ordering, metric: &Metric) -> &'static str {
     match (ratio, metric.better) {

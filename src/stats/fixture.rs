@@ -94,6 +94,22 @@ pub fn side(role: &str, pair: u32, sides: &[&str], place: usize) -> Cell {
     cell
 }
 
+/// Multiplies all that is known of a side's CPU time.
+pub fn scale_cpu(cell: &mut Cell, factor: f64) {
+    let wholes = [
+        &mut cell.cpu_us_per_request,
+        &mut cell.main_thread_us_per_request,
+    ];
+    let windows = cell.windows.iter_mut().map(|window| &mut window.cpu_us);
+    let blocks = cell
+        .blocks
+        .iter_mut()
+        .flat_map(|block| [&mut block.cpu_us, &mut block.main_thread_us]);
+    for figure in wholes.into_iter().chain(windows).chain(blocks) {
+        *figure = figure.map(|value| value * factor);
+    }
+}
+
 fn letter(place: usize) -> String {
     char::from(b'a' + place as u8).to_string()
 }

@@ -7,7 +7,9 @@ use serde_json::Value;
 use super::duel::{self, DuelRules};
 use super::likeness::likeness;
 use super::prices::prices;
-use crate::record::schema::{Cell, Generator, Group, Hole, SCHEMA, Spread, Summary};
+use super::stalls::stalls;
+use super::sustain::{self, SustainRules};
+use crate::record::schema::{Cell, Generator, Group, Hole, ImageSize, SCHEMA, Spread, Summary};
 
 /// A published figure: its name, which is its path in a cell, and how to read it there.
 type Figure = (&'static str, fn(&Cell) -> Option<f64>);
@@ -74,6 +76,10 @@ pub struct Run {
     pub tolerances: BTreeMap<String, f64>,
     /// What the plan fixed of its verdicts, where it is a duel.
     pub duel: Option<DuelRules>,
+    /// What it fixed of its search, where it looks for sustained rates.
+    pub sustain: Option<SustainRules>,
+    /// How large each adapter's image is, by its name.
+    pub images: BTreeMap<String, ImageSize>,
     /// What has no number, and why.
     pub holes: Vec<Hole>,
     /// False where a limit was changed by hand.
@@ -82,7 +88,7 @@ pub struct Run {
     pub unpublishable_reasons: Vec<String>,
 }
 
-/// Everything derived from a run's cells. Sustained rates are for their own plans.
+/// Everything derived from a run's cells.
 pub fn summary(run: Run, cells: Vec<Cell>) -> Summary {
     let (verdicts, prices) = match &run.duel {
         Some(rules) => (
@@ -91,17 +97,23 @@ pub fn summary(run: Run, cells: Vec<Cell>) -> Summary {
         ),
         None => Default::default(),
     };
+    let sustained = match &run.sustain {
+        Some(rules) => sustain::rows(&cells, rules, &run.levels, &run.images),
+        None => Vec::new(),
+    };
+    let groups = groups(&cells, &run.levels);
     Summary {
         schema: SCHEMA,
         generator: run.generator,
         plan: run.plan,
         environment: run.environment,
-        groups: groups(&cells, &run.levels),
+        stalls: stalls(&groups),
+        groups,
         likeness: likeness(&cells, &run.tolerances),
         cells,
         verdicts,
         prices,
-        sustained: Vec::new(),
+        sustained,
         holes: run.holes,
         comparable: run.comparable,
         publishable: run.unpublishable_reasons.is_empty(),
@@ -132,7 +144,7 @@ pub fn groups(cells: &[Cell], levels: &BTreeMap<String, u32>) -> Vec<Group> {
 }
 
 /// Who was alive together with a cell's target, sorted; empty where it was alone.
-fn sides(cell: &Cell) -> Vec<String> {
+pub fn sides(cell: &Cell) -> Vec<String> {
     let paired = cell.paired.as_ref();
     let mut sides = paired.map_or_else(Vec::new, |paired| paired.sides.clone());
     sides.sort();

@@ -8,6 +8,7 @@ pub mod compare;
 pub mod duel;
 #[cfg(test)]
 mod fixture;
+pub mod gate;
 pub mod groups;
 pub mod interval;
 pub mod judge;
@@ -18,8 +19,11 @@ mod prices;
 pub mod provable;
 mod published;
 pub mod quantile;
+pub mod reproduce;
 #[cfg(test)]
 mod scipy;
 #[cfg(test)]
 mod simulate;
+pub mod stalls;
 pub mod student;
+pub mod sustain;

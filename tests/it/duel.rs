@@ -10,7 +10,7 @@ use crate::docker::turn;
 use crate::kit::{Kit, cells, document, kit, verifies};
 
 /// Two of one server, each in its own slices; a pair has an open loop and a closed one.
-const PLAN: &str = "\
+pub const PLAN: &str = "\
 name: pair
 kind: duel
 adapters: [liar@honest, liar]
@@ -28,7 +28,7 @@ publishable: false
 ";
 
 /// A kit with that plan.
-fn duelists() -> Kit {
+pub fn duelists() -> Kit {
     let kit = kit();
     kit.write("workloads/plans/pair.yaml", PLAN);
     kit

@@ -5,6 +5,7 @@
 
 mod adapter;
 mod agent;
+mod browser;
 mod docker;
 mod documents;
 mod duel;
@@ -17,11 +18,14 @@ mod kit;
 mod load;
 mod machine;
 mod other_tools;
+mod page;
 mod parity;
 mod program;
+mod reproduce;
 mod request_head;
 mod rules;
 mod smoke;
+mod sustain;
 mod targets;
 mod terminal;
 mod together;

@@ -118,6 +118,38 @@ fn a_flag_that_makes_no_sense_is_refused() {
 }
 
 #[test]
+fn a_search_that_makes_no_sense_is_refused() {
+    let kit = kit();
+    let plan = "name: sustain\nkind: sustain\nadapters: [liar]\nworkloads: [ok]\n\
+                ladder: {from: 1000, to: 4000}\nconnections: 8\nphases: {load: 2}\nlimits: {target_cpus: 1}\n";
+    kit.write("workloads/plans/sustain.yaml", plan);
+    for (line, said) in [
+        ("sustain", "required"),
+        ("sustain liar liar", "`liar` is listed twice"),
+        ("sustain lair", "did you mean `liar`?"),
+        ("sustain liar@stauts", "did you mean `status`?"),
+        ("sustain liar -w okk", "did you mean `ok`?"),
+        (
+            "sustain liar --p99 0ms",
+            "p99_ms 0: expected milliseconds above 0",
+        ),
+        ("sustain liar --p99 soon", "not a length of time"),
+        ("sustain liar --to 500", "expected a rate above 1000"),
+        ("sustain liar --trials 2", "expected an odd number"),
+        ("sustain liar --load 0.5s", "a p99 needs 1000 slots"),
+    ] {
+        let run = kit.shootout(line).env("DOCKER_HOST", NO_ENGINE);
+        run.run().exits(2).says(&[said]);
+    }
+    let dry = kit.shootout("sustain liar@honest --p99 25ms --to 2000 --dry-run");
+    let dry = dry.env("DOCKER_HOST", NO_ENGINE).run().exits(0);
+    dry.says(&[
+        "plan sustain-liar-honest: 1 search among",
+        "1000/s to 2000/s (",
+    ]);
+}
+
+#[test]
 fn a_duel_that_makes_no_sense_is_refused() {
     let kit = kit();
     let plan = "name: duel\nkind: duel\nadapters: [liar, liar@status]\nworkloads: [ok]\n\

@@ -44,6 +44,19 @@ requests: 1000
 limits: {target_cpus: 1}
 ";
 
+/// A search with a key of each kind.
+pub(in crate::plan) const SUSTAIN: &str = "\
+name: knees
+kind: sustain
+adapters: [express, express@slow, node-http]
+workloads: [ok]
+ladder: {from: 1000, to: 50000, coarse: 1.3, fine: 1.05}
+connections: 100
+trials: 3
+phases: {baseline: 1, warm_up: {seconds: 1}, settle: 1, load: 2, recovery: 1}
+limits: {target_cpus: 1}
+";
+
 /// A plan of this text.
 pub(in crate::plan) fn parse(text: &str) -> Result<Plan> {
     Plan::parse(&Source::new("p.yaml", text))
@@ -88,7 +101,13 @@ fn an_archived_plan_reads_back_equal() {
     let duel = parse(&format!(
         "{DUEL}pairing: both\nslice_ms: 30\nlevels: [ok, hello]\n"
     ));
-    for plan in [plan(), full, duel.unwrap(), parse(CLOSED).unwrap()] {
+    for plan in [
+        plan(),
+        full,
+        duel.unwrap(),
+        parse(CLOSED).unwrap(),
+        parse(SUSTAIN).unwrap(),
+    ] {
         let yaml = plan.to_yaml().unwrap();
         assert_eq!(parse(&yaml).unwrap(), plan, "{yaml}");
     }

@@ -7,11 +7,13 @@ use std::collections::BTreeMap;
 use crate::error::{Error, Result};
 use crate::plan::contender::Contender;
 use crate::plan::cpus::CpuAsk;
-use crate::plan::{Adapter, Matrix, Plan, Unit, yaml};
+use crate::plan::{Adapter, Agenda, Matrix, Outcome, Plan, Unit, yaml};
 use crate::record::archive::cell_name;
 use crate::record::bounds;
+use crate::record::planned::Planned;
 use crate::record::schema::{Cell, CellKey, Hole};
 use crate::record::source::Source;
+use crate::stats::sustain::{self, SustainRules};
 
 /// Cells run one after the other, or side by side in a pair; a wall clock may be corrected by so much
 /// between two of them.
@@ -21,6 +23,8 @@ const OVERLAP_S: f64 = 2.0;
 pub(super) struct Design {
     pub(super) plan: Plan,
     matrix: Matrix,
+    /// Of its search, where it is one.
+    search: Option<SustainRules>,
 }
 
 /// The attempts at one planned cell, by their number: the cell and its folder.
@@ -63,7 +67,11 @@ impl Design {
             return Err(Error::unverified(what));
         }
         let matrix = plan.cells(&adapters)?;
-        Ok(Self { plan, matrix })
+        Ok(Self {
+            search: Planned::of(source)?.sustain,
+            plan,
+            matrix,
+        })
     }
 
     /// Calls `find` with a file and a sentence for everything about cells and holes that the plan
@@ -80,7 +88,8 @@ impl Design {
             attempts.insert(named.1.key.attempt, named);
         }
         let (mut number, mut spans) = (0, Vec::new());
-        for unit in &self.matrix.units {
+        let mut agenda = Agenda::new(&self.plan, &self.matrix, self.search.as_ref());
+        while let Some(unit) = agenda.ask() {
             let title = cell_name(number + 1, &unit.cells[0]);
             let mut tried = Vec::new();
             for key in &unit.cells {
@@ -95,13 +104,17 @@ impl Design {
                 tried.push(attempts);
             }
             let excused = unit.cells.iter().any(|key| is_hole(key, holes));
-            self.attempts(unit, &tried, excused, &mut |what| {
+            self.attempts(&unit, &tried, excused, &mut |what| {
                 find("cells", &format!("{title}: {what}"));
             });
+            agenda.tell(self.outcome(&tried[0], excused));
             spans.extend(spans_of(&tried));
         }
         for (folder, _) in by_key.values().flat_map(BTreeMap::values) {
-            let what = "is of no cell that the plan has";
+            let what = match self.search {
+                Some(_) => "is of no trial that the search asks for",
+                None => "is of no cell that the plan has",
+            };
             find(&format!("cells/{folder}/cell.json"), what);
         }
         spans.sort_by(|a, b| a.start_s.total_cmp(&b.start_s));
@@ -112,6 +125,18 @@ impl Design {
             }
         }
         self.holes(holes, find);
+    }
+
+    /// What a search was told of a trial: its last attempt, unless its target was given up before that was
+    /// valid. What is missing can't have been measured.
+    fn outcome(&self, tried: &Attempts, excused: bool) -> Outcome {
+        let spent = tried.len() as u64 > u64::from(self.plan.retries);
+        match tried.last_key_value() {
+            Some((_, (_, cell))) if cell.load.valid || spent || !excused => {
+                Outcome::Measured(sustain::told(cell))
+            }
+            _ => Outcome::Gone,
+        }
     }
 
     /// The attempts at one unit: all sides alike, from 1 on, no more than the plan allows, none after a
@@ -207,7 +232,7 @@ impl Design {
             |quota: Option<f64>| quota.map_or("none".to_owned(), |cpus| format!("{cpus:.3}"));
         let target = match &planned.target_cpus {
             CpuAsk::List(list) => list.to_string(),
-            CpuAsk::Count(_) => found.target_cpus.clone(),
+            CpuAsk::Count(_) | CpuAsk::All => found.target_cpus.clone(),
         };
         let load = self.plan.load_cpus.as_ref();
         let load = load.map_or_else(|| found.load_cpus.clone(), ToString::to_string);

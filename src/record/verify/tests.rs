@@ -9,6 +9,7 @@ mod contradictions;
 mod forge;
 mod hostile;
 mod mutations;
+mod search;
 mod second;
 mod size;
 
@@ -269,6 +270,24 @@ fn a_forger_who_sums_again_is_found_by_what_is_derived() {
 }
 
 #[test]
+fn a_rendering_that_is_no_text_is_none() {
+    for file in ["summary.csv", "report.md"] {
+        let dir = fixture::archive();
+        let path = dir.path().join(file);
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes[3] ^= 0x80;
+        std::fs::write(&path, bytes).unwrap();
+        sum_again(dir.path());
+        let report = verify(dir.path(), &smoke());
+        let [finding] = &report.findings[..] else {
+            panic!("{:?}", report.findings)
+        };
+        assert_eq!(finding.file, file);
+        assert!(finding.what.contains("not what summary.json renders as"));
+    }
+}
+
+#[test]
 fn files_moved_between_cells_or_put_beside_them_are_found() {
     type Alter = fn(&Path);
     let table: [(&str, Alter); 6] = [
@@ -477,13 +496,10 @@ fn another_version_may_word_its_reasons_and_reports_otherwise() {
 /// A careless forger: changes one value of one document, and sums again.
 #[test]
 fn every_value_that_is_changed_alone_is_found() {
-    let (alone, pair) = (fixture::archive(), fixture::duel());
+    let (alone, pair, search) = (fixture::archive(), fixture::duel(), fixture::sustain());
     for (dir, file, own) in [
-        (
-            &alone,
-            "cells/0001-nginx-hello-1000-c32-r1/cell.json",
-            &[][..],
-        ),
+        (&search, "summary.json", &["/generator", "/holes"][..]),
+        (&alone, "cells/0001-nginx-hello-1000-c32-r1/cell.json", &[]),
         (&alone, "summary.json", &["/generator", "/holes"]),
         (&pair, "summary.json", &["/generator", "/holes"]),
         (

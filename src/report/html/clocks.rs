@@ -13,7 +13,7 @@ use crate::report::table::name;
 pub type Drawn<'a> = (&'a Group, &'a GroupDetails, usize);
 
 const LEFT: f64 = 50.0;
-const RIGHT: f64 = WIDTH - 8.0;
+const RIGHT: f64 = WIDTH - 22.0;
 const TOP: f64 = 8.0;
 
 /// Response and service by percentile, side by side on one scale, and whose lines they are.
@@ -49,9 +49,13 @@ pub fn percentiles(groups: &[Drawn]) -> Html {
         let content = axes.then(&groups.iter().map(curve).collect());
         figure(heading, &svg(BOTTOM + 20.0, heading, &content))
     };
-    let lines = |(group, _, number): &Drawn| {
-        let class = format!("line {}", series(*number));
-        (class, name(&group.adapter, &group.label))
+    let lines = |(group, details, number): &Drawn| {
+        let name = name(&group.adapter, &group.label);
+        match (details.runs.is_empty(), details.response.is_empty()) {
+            (true, _) => ("absent".to_owned(), format!("{name}: no valid run")),
+            (_, true) => ("absent".to_owned(), format!("{name}: too few slots")),
+            _ => (format!("line {}", series(*number)), name),
+        }
     };
     let charts = tag("div").set("class", "charts");
     legend(groups.iter().map(lines)).then(&charts.html(&clocks.into_iter().map(chart).collect()))
@@ -73,7 +77,11 @@ fn percentile_axis(x: &Scale, most: f64, bottom: f64) -> Html {
         (1e-5, "99.999 %"),
     ];
     let ticks = TICKS.map(|(beyond, words)| (nines(beyond), words));
-    let within = ticks.into_iter().filter(|(at, _)| *at <= most + 1e-9);
+    // The first one where its words and the median's have room beside each other.
+    let has_room = x.at(nines(0.5)) - x.at(0.0) > 32.0;
+    let within = ticks
+        .into_iter()
+        .filter(|(at, _)| *at <= most + 1e-9 && (*at > 0.0 || has_room));
     x_axis(
         x,
         within.map(|(at, words)| (at, words.to_owned())),
@@ -90,7 +98,11 @@ fn curve(places: impl Iterator<Item = (f64, f64)>, class: &str, name: &str) -> H
     path(&d, &format!("line {class}"), name)
 }
 
+/// Nothing where there is nothing to draw.
 fn path(d: &str, class: &str, name: &str) -> Html {
+    if d.is_empty() {
+        return Html::default();
+    }
     let path = tag("path").set("class", class).set("d", d);
     path.html(&tag("title").text(name))
 }
@@ -109,7 +121,10 @@ pub fn courses(groups: &[Drawn], cells: &[Cell]) -> Html {
     let lines = [
         ("line p50", "p50 of each second's slots"),
         ("line p99", "p99, over as many seconds as it needs"),
-        ("line lag", "p99 of the send lag, over the whole load"),
+        (
+            "line lag",
+            "p99 of the send lag, over the whole load: the archive has none by second",
+        ),
     ];
     let legend = legend(
         lines

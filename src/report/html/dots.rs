@@ -59,8 +59,10 @@ fn rows(groups: &[(&Group, usize)], heading: &str, figures: &[(&str, &str, Shape
         let name = name(&group.adapter, &group.label);
         let colour = series(*number);
         let label = text("name end", (LEFT - 6.0, at + 4.0), &cut(&name, 17));
-        let one = |(figure, what, shape): &(&str, &str, Shape)| {
+        // Several figures of a row lie a little below each other, for they are often nearly equal.
+        let one = |(i, (figure, what, shape)): (usize, &(&str, &str, Shape))| {
             let spread = spread(group, figure)?;
+            let at = at + 5.0 * (i as f64 - (figures.len() - 1) as f64 / 2.0);
             let (low, high) = (x.at(spread.min), x.at(spread.max));
             let range = line(&format!("range {colour}"), (low, at), (high, at));
             let words = words(&format!("{name}, {what}"), &spread);
@@ -75,11 +77,19 @@ fn rows(groups: &[(&Group, usize)], heading: &str, figures: &[(&str, &str, Shape
             Html::default()
         } else {
             let words = format!("no figure: {}", without.join(", "));
-            text("none end", (RIGHT, at + 4.0), &words)
+            // On the side that the marks leave free.
+            let found = figures.iter().filter_map(|(f, _, _)| spread(group, f));
+            let is_right = found.map(|s| x.at(s.max)).fold(LEFT, f64::max) > (LEFT + RIGHT) / 2.0;
+            let (class, from) = if is_right {
+                ("none", LEFT + 4.0)
+            } else {
+                ("none end", RIGHT)
+            };
+            text(class, (from, at + 4.0), &words)
         };
         label
             .then(&missing)
-            .then(&figures.iter().filter_map(one).collect())
+            .then(&figures.iter().enumerate().filter_map(one).collect())
     };
     let content = axis.then(&groups.iter().enumerate().map(row).collect());
     figure(heading, &svg(bottom + 20.0, heading, &content))
@@ -109,12 +119,12 @@ pub fn over_rates(groups: &[(&Group, usize)]) -> Option<Html> {
     let ticks = rates.iter().map(|rate| (*rate as f64, thousands(*rate)));
     let mut content = y_axis(&y, LEFT, time).then(&x_axis(&x, ticks, (TOP, BOTTOM)));
     let mut names = Vec::new();
-    for with_name in groups.chunk_by(|a, b| a.1 == b.1) {
-        let (first, number) = with_name[0];
+    for of_line in groups.chunk_by(|a, b| (a.1, &a.0.sides) == (b.1, &b.0.sides)) {
+        let (first, number) = of_line[0];
         let (name, colour) = (name(&first.adapter, &first.label), series(number));
         names.push((format!("line {colour}"), name.clone()));
         let mut before: Option<(f64, f64)> = None;
-        for (group, _) in with_name {
+        for (group, _) in of_line {
             let drawn = group.rate_rps.zip(figure_of(group)).map(|(rate, spread)| {
                 let place = (x.at(rate as f64), y.at(spread.median));
                 let ends = (y.at(spread.min), y.at(spread.max));
@@ -137,6 +147,8 @@ pub fn over_rates(groups: &[(&Group, usize)]) -> Option<Html> {
             before = drawn;
         }
     }
+    // Who was alive beside others more than once has more than one line.
+    names.dedup();
     let heading = "p99 of the response over the rate, req/s";
     let chart = figure(heading, &svg(BOTTOM + 20.0, heading, &content));
     Some(legend(names.into_iter()).then(&tag("div").set("class", "charts").html(&chart)))
@@ -144,6 +156,7 @@ pub fn over_rates(groups: &[(&Group, usize)]) -> Option<Html> {
 
 /// The ratios of one table of verdicts with their intervals, and behind them the null test's.
 pub fn forest(table: &verdicts::Table) -> Html {
+    const LEFT: f64 = 128.0;
     let verdicts = || {
         table
             .comparisons
@@ -173,7 +186,7 @@ pub fn forest(table: &verdicts::Table) -> Html {
             content.push(&text(
                 "name end",
                 (LEFT + 4.0, at + 4.0),
-                &cut(&row.metric, 21),
+                &cut(&row.metric, 24),
             ));
             content.push(&verdict(
                 row.of,

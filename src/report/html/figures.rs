@@ -1,7 +1,7 @@
 //! The summary's figures as tables: groups, cells, verdicts.
 
 use crate::record::details::Details;
-use crate::record::schema::{Cell as Measured, Group, Hole, Spread, Summary};
+use crate::record::schema::{Cell as Measured, Group, Hole, Price, Spread, Summary};
 use crate::report::html::grid::{Cell, Row, grid};
 use crate::report::html::markup::{Html, tag};
 use crate::report::table::{load_point, name, plain, ratio, short};
@@ -40,18 +40,30 @@ pub fn other_figures(caption: &str, groups: &[&Group]) -> Html {
 }
 
 fn table(caption: &str, groups: &[&Group], holes: &[&Hole], figures: &[(&str, &str)]) -> Html {
-    let mut columns = vec!["adapter", "load", "healthy / valid / runs"];
+    let mut columns = vec!["adapter", "load", "connections", "healthy / valid / runs"];
+    // The same name at the same load more than once: beside others each time.
+    let in_company = groups.iter().any(|group| group.sides != groups[0].sides);
+    if in_company {
+        columns.push("alive together");
+    }
     columns.extend(figures.iter().map(|(_, column)| *column));
     let row = |group: &&Group| {
         let of = |name: &str| group.figures.get(name).copied().flatten();
         let figures = figures.iter().map(|(name, _)| range(of(name)));
         let (healthy, valid, runs) = (group.healthy_runs, group.valid_runs, group.runs);
         let connections = group.connections;
-        let load = format!("{}, {connections} connections", load_point(group.rate_rps));
         let mut cells = vec![
-            Cell::Words(load),
+            Cell::Words(load_point(group.rate_rps)),
+            Cell::Figure(connections.to_string(), f64::from(connections)),
             Cell::Words(format!("{healthy} / {valid} / {runs}")),
         ];
+        if in_company {
+            let sides = match &group.sides[..] {
+                [] => "alone".to_owned(),
+                sides => plain(&sides.join(", ")),
+            };
+            cells.push(Cell::Words(sides));
+        }
         cells.extend(figures);
         Row {
             class: if healthy < runs { "warn" } else { "" },
@@ -59,17 +71,13 @@ fn table(caption: &str, groups: &[&Group], holes: &[&Hole], figures: &[(&str, &s
             cells,
         }
     };
-    let hole = |hole: &&Hole| {
-        let mut cells = vec![
-            Cell::Words(format!("not measured: {}", plain(&hole.reason))),
-            Cell::Words("0 / 0 / 0".into()),
-        ];
-        cells.extend(figures.iter().map(|_| Cell::Nothing(plain(&hole.reason))));
-        Row {
-            class: "hole",
-            name: plain(&hole.adapter),
-            cells,
-        }
+    let hole = |hole: &&Hole| Row {
+        class: "hole",
+        name: plain(&hole.adapter),
+        cells: vec![Cell::Words(format!(
+            "not measured: {}",
+            plain(&hole.reason)
+        ))],
     };
     let mut rows: Vec<Row> = groups
         .iter()
@@ -200,6 +208,43 @@ fn verdict(row: &verdicts::Row) -> Cell {
         tag("small").text(&row.reason)
     };
     Cell::Marked(class, word.then(&ratio).then(&why))
+}
+
+/// What equal service costs; nothing where it was not measured.
+pub fn prices(prices: &[Price]) -> Html {
+    const CAPTION: &str =
+        "What equal service costs: CPU us/req, a workload after the other (indicative, no verdict)";
+    const COLUMNS: [&str; 8] = [
+        "who",
+        "load",
+        "bare pipeline",
+        "equal service",
+        "bare us",
+        "equal us",
+        "equal / bare",
+        "pairs",
+    ];
+    if prices.is_empty() {
+        return Html::default();
+    }
+    let row = |price: &Price| Row {
+        class: "",
+        name: plain(&price.who),
+        cells: vec![
+            Cell::Words(load_point(Some(price.rate_rps))),
+            Cell::Words(plain(&price.bare)),
+            Cell::Words(plain(&price.equal)),
+            Cell::Figure(short(price.bare_us), price.bare_us),
+            Cell::Figure(short(price.equal_us), price.equal_us),
+            Cell::Figure(ratio(price.price), price.price),
+            Cell::Words(format!("{} and {}", price.bare_n, price.equal_n)),
+        ],
+    };
+    grid(
+        CAPTION,
+        &COLUMNS,
+        &prices.iter().map(row).collect::<Vec<Row>>(),
+    )
 }
 
 /// All that the verdicts of a table rest on.

@@ -19,9 +19,11 @@ pub enum Cell {
 }
 
 impl Cell {
-    fn html(&self) -> Html {
+    /// As many columns wide as there are left for it.
+    fn html(&self, columns: usize) -> Html {
         let figure = || tag("td").set("class", "n");
         match self {
+            Self::Words(words) if columns > 1 => tag("td").set("colspan", columns).text(words),
             Self::Words(words) => tag("td").text(words),
             Self::Figure(shown, exact) => figure().set("data-v", exact).text(shown),
             Self::Range(shown, [median, min, max]) => {
@@ -42,7 +44,7 @@ pub struct Row {
     pub class: &'static str,
     /// What the row is of.
     pub name: String,
-    /// As many as the table has columns besides the name.
+    /// As many as the table has columns besides the name; where there are fewer, the last one is wider.
     pub cells: Vec<Cell>,
 }
 
@@ -52,7 +54,12 @@ pub fn grid(caption: &str, columns: &[&str], rows: &[Row]) -> Html {
     let head = tag("tr").html(&columns.iter().map(head).collect());
     let row = |row: &Row| {
         let name = tag("th").set("scope", "row").text(&row.name);
-        let cells = row.cells.iter().map(Cell::html);
+        let (last, missing) = (
+            row.cells.len(),
+            columns.len().saturating_sub(row.cells.len()),
+        );
+        let cells = row.cells.iter().zip(1..);
+        let cells = cells.map(|(cell, i)| cell.html(if i == last { missing } else { 1 }));
         let tr = class(tag("tr"), row.class);
         tr.html(&std::iter::once(name).chain(cells).collect())
     };
@@ -112,7 +119,7 @@ mod tests {
             ),
             (Cell::Nothing(String::new()), "<td class=\"n\">-</td>"),
         ] {
-            assert_eq!(cell.html().as_str(), html);
+            assert_eq!(cell.html(1).as_str(), html);
         }
     }
 }

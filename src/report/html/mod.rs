@@ -9,6 +9,7 @@ mod grid;
 mod markup;
 mod parity;
 mod scale;
+mod sustain;
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};
 
-use crate::record::details::Details;
+use crate::record::details::{Adapter, Details};
 use crate::record::schema::{Group, Hole, Summary};
 use crate::report::lists::{self, List, facts, inline};
 use crate::report::table::{self, load_point, plain};
@@ -38,6 +39,7 @@ pub fn render(summary: &Summary, details: &Details, id: Option<&str>) -> String 
     } else {
         "--allow-smoke "
     };
+    let pinned = id.map_or_else(String::new, |id| format!("--id {id} "));
     let generator = &summary.generator;
     let by = format!("{} {}", generator.name, generator.version);
     let holes = [
@@ -51,12 +53,13 @@ pub fn render(summary: &Summary, details: &Details, id: Option<&str>) -> String 
             "id",
             Html::text(id.unwrap_or("none: the archive is not finished")),
         ),
+        ("pinned", Html::text(&pinned)),
         ("asked", asked(summary)),
-        ("inconclusive", lists_of(&lists::before(summary), 3)),
+        ("inconclusive", lists_of(&lists::before(summary))),
         ("publication", publication(summary)),
         ("verdicts", verdicts_section(summary)),
         ("workloads", workloads(summary, details)),
-        ("notes", lists_of(&lists::after(summary), 3)),
+        ("notes", lists_folded(&lists::after(summary))),
         ("parity", parity::parity(summary, details)),
         ("limits", limits(summary)),
         ("adapters", adapters(details)),
@@ -90,18 +93,23 @@ fn policy() -> String {
 
 /// What the plan says, in the order in which people ask.
 fn asked(summary: &Summary) -> Html {
-    const ASKED: [(&str, &str); 17] = [
+    const ASKED: [(&str, &str); 22] = [
         ("kind", "What is made of it"),
         ("adapters", "Who"),
         ("reference", "Judged against"),
         ("workloads", "At what"),
         ("loop", "Loop"),
         ("rates_rps", "Rates, req/s"),
+        ("ladder", "Rates that were searched"),
+        ("criterion", "Held means"),
+        ("trials", "Trials of a rate"),
+        ("mode", "Mode"),
+        ("threads", "Generator threads"),
         ("connections", "Connections"),
         ("requests", "Requests"),
         ("repetitions", "Fresh containers each"),
         ("pairs", "Pairs"),
-        ("null", "Of them the null test's"),
+        ("null", "Pairs of the null test"),
         ("pairing", "Pairing"),
         ("metrics", "Metrics, fixed beforehand"),
         ("smallest_effect", "Smallest effect of interest"),
@@ -128,11 +136,24 @@ fn publication(summary: &Summary) -> Html {
     tag("p").set("class", class).text(words)
 }
 
-fn lists_of(lists: &[List], level: u32) -> Html {
-    let heading = if level == 3 { "h3" } else { "h4" };
+/// With every line in sight: what can't be concluded is never folded away.
+fn lists_of(lists: &[List]) -> Html {
+    lists_as(lists, list)
+}
+
+/// Where a list is longer than a screen, folded: a guard may fire in every cell.
+fn lists_folded(lists: &[List]) -> Html {
+    const MANY: usize = 12;
+    lists_as(lists, |items| match items.len() {
+        ..=MANY => list(items),
+        many => folded(&format!("{many} lines"), &list(items)),
+    })
+}
+
+fn lists_as(lists: &[List], show: impl Fn(&[String]) -> Html) -> Html {
     let lists = lists.iter().filter(|(_, items)| !items.is_empty());
     let html: Html = lists
-        .map(|(title, items)| tag(heading).text(title).then(&list(items)))
+        .map(|(title, items)| tag("h3").text(title).then(&show(items)))
         .collect();
     if html.as_str().is_empty() {
         return tag("p").text("Nothing to say here.");
@@ -158,11 +179,15 @@ fn verdicts_section(summary: &Summary) -> Html {
         .iter()
         .map(|line| tag("p").text(line))
         .collect();
-    tables.iter().map(table).collect::<Html>().then(&legend)
+    let tables = tables.iter().map(table).collect::<Html>().then(&legend);
+    tables.then(&figures::prices(&summary.prices))
 }
 
 /// Each workload: its table, then its charts, load point by load point.
 fn workloads(summary: &Summary, details: &Details) -> Html {
+    if !summary.sustained.is_empty() {
+        return sustain::sustain(summary);
+    }
     let numbers = numbers(summary);
     let drawn: Vec<Drawn> = (summary.groups.iter().zip(&details.groups))
         .map(|(group, details)| (group, details, numbers[&(&*group.adapter, &*group.label)]))
@@ -192,13 +217,15 @@ fn workload(summary: &Summary, groups: &[Drawn]) -> Html {
     let workload = plain(&groups[0].0.workload);
     let caption = format!("{workload} ({})", table::level(groups[0].0.level));
     let mut by_name: Vec<(&Group, usize)> = groups.iter().map(|(g, _, n)| (*g, *n)).collect();
-    by_name.sort_by_key(|(group, number)| (*number, group.rate_rps, group.connections));
+    by_name.sort_by_key(|(g, number)| (*number, &g.sides, g.rate_rps, g.connections));
     let rows: Vec<&Group> = by_name.iter().map(|(group, _)| *group).collect();
     let of_workload =
         |hole: &&Hole| hole.workload == groups[0].0.workload || hole.workload.is_empty();
     let holes: Vec<&Hole> = summary.holes.iter().filter(of_workload).collect();
     let others = figures::other_figures(&format!("{workload}: all other figures"), &rows);
-    let points = groups.chunk_by(|a, b| table::point(a.0) == table::point(b.0));
+    let mut by_point = groups.to_vec();
+    by_point.sort_by(|a, b| at(a.0).cmp(&at(b.0)));
+    let points = by_point.chunk_by(|a, b| at(a.0) == at(b.0));
     let open: Vec<(&Group, usize)> = by_name
         .into_iter()
         .filter(|(group, _)| group.rate_rps.is_some())
@@ -213,14 +240,19 @@ fn workload(summary: &Summary, groups: &[Drawn]) -> Html {
     tag("section").html(&parts.into_iter().collect())
 }
 
+/// What is drawn together: a load point, and those who were alive together at it.
+fn at(group: &Group) -> (impl Ord + '_, &[String]) {
+    (table::point(group), &group.sides)
+}
+
 fn point(summary: &Summary, groups: &[Drawn]) -> Html {
     let group = groups[0].0;
-    let connections = group.connections;
+    let (workload, connections) = (plain(&group.workload), group.connections);
     let load = load_point(group.rate_rps);
-    let heading = format!(
-        "{} {load}, {connections} connections",
-        plain(&group.workload)
-    );
+    let mut heading = format!("{workload} {load}, {connections} connections");
+    if !group.sides.is_empty() {
+        heading += &format!("; alive together: {}", plain(&group.sides.join(", ")));
+    }
     let named: Vec<(&Group, usize)> = groups.iter().map(|(g, _, n)| (*g, *n)).collect();
     let dots = dots::cpu(&named).then(&dots::memory(&named));
     let parts = [
@@ -256,7 +288,7 @@ fn limits(summary: &Summary) -> Html {
 }
 
 fn adapters(details: &Details) -> Html {
-    let row = |adapter: &crate::record::details::Adapter| {
+    let row = |adapter: &Adapter| {
         let words = [
             &adapter.title,
             &adapter.language,

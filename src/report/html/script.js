@@ -52,11 +52,11 @@ for (const box of document.querySelectorAll(".grid")) {
 
   // A figure and its range are three columns, with all their digits.
   function csv() {
-    const ranged = names.map((_, column) => rows.some((row) => row.cells[column].dataset.min));
+    const ranged = names.map((_, column) => rows.some((row) => row.cells[column]?.dataset.min));
     const header = names.flatMap((name, column) =>
       ranged[column] ? [name, name + " min", name + " max"] : [name]);
     const lines = rows.filter((row) => !row.hidden).map((row) => names.flatMap((_, column) => {
-      const { v, min, max } = row.cells[column].dataset;
+      const { v, min, max } = row.cells[column]?.dataset ?? {};
       const shown = v ?? words(row.cells[column]);
       return ranged[column] ? [shown, min ?? "", max ?? ""] : [shown];
     }));
@@ -64,15 +64,16 @@ for (const box of document.querySelectorAll(".grid")) {
   }
 }
 
+// A row that was not measured has fewer cells than columns.
 function words(cell) {
-  if (cell.classList.contains("n")) return "";
+  if (!cell || cell.classList.contains("n")) return "";
   const parts = [...cell.children].map((part) => part.textContent);
   return parts.length > 1 ? parts.join(" ") : cell.textContent;
 }
 
 // Figures by size, words by their letters; what there is not comes last either way.
 function order(a, b, descending) {
-  const [x, y] = [a, b].map((cell) => cell.classList.contains("n") ? cell.dataset.v ?? "" : cell.textContent);
+  const [x, y] = [a, b].map((cell) => cell?.dataset.v ?? words(cell));
   if (x === "" || y === "") return (x === "") - (y === "");
   const by = a.dataset.v && b.dataset.v ? x - y : x.localeCompare(y, "en", { numeric: true });
   return descending ? -by : by;

@@ -1,4 +1,4 @@
-use super::super::fixture::{Session, side};
+use super::super::fixture::{self, Session, side};
 use super::super::prices::prices;
 use super::*;
 
@@ -25,18 +25,9 @@ fn rules() -> DuelRules {
 
 /// Costs a side so many times as much, in all that is measured of it.
 fn scale(cell: &mut Cell, factor: f64) {
-    let figures = [
-        &mut cell.cpu_us_per_request,
-        &mut cell.main_thread_us_per_request,
-        &mut cell.load.response_us.p50,
-        &mut cell.load.response_us.p99,
-    ];
-    let windows = cell.windows.iter_mut().map(|window| &mut window.cpu_us);
-    let blocks = cell
-        .blocks
-        .iter_mut()
-        .flat_map(|block| [&mut block.cpu_us, &mut block.main_thread_us]);
-    for figure in figures.into_iter().chain(windows).chain(blocks) {
+    fixture::scale_cpu(cell, factor);
+    let clock = &mut cell.load.response_us;
+    for figure in [&mut clock.p50, &mut clock.p99] {
         *figure = figure.map(|value| value * factor);
     }
     cell.load.achieved_rps = cell.load.achieved_rps.map(|rate| rate / factor);

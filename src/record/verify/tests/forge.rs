@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::super::Options;
+pub use crate::record::fixture::sum_again;
 use crate::record::source::Source;
-use crate::record::{sums, tarball};
+use crate::record::tarball;
 
 /// Short archives are fine here.
 pub fn smoke() -> Options {
@@ -15,17 +16,6 @@ pub fn smoke() -> Options {
         allow_smoke: true,
         id: None,
     }
-}
-
-/// Makes the sums right again, as someone who alters an archive would.
-pub fn sum_again(dir: &Path) {
-    let _ = fs::remove_file(dir.join(sums::FILE));
-    let source = Source::open(dir).unwrap();
-    let all = source
-        .files()
-        .map(|(path, _)| (path.to_owned(), source.sha256(path).unwrap()))
-        .collect();
-    fs::write(dir.join(sums::FILE), sums::write(&all)).unwrap();
 }
 
 /// Replaces the first occurrence, which there must be.

@@ -36,10 +36,19 @@ struct Alteration {
 
 #[test]
 fn random_alterations_are_found() {
-    let count = std::env::var("SHOOTOUT_MUTATIONS").map_or(300, |count| count.parse().unwrap());
     let fixture = fixture::archive();
     let from = std::env::var_os("SHOOTOUT_ARCHIVE");
-    let from = from.as_deref().map_or(fixture.path(), Path::new);
+    found_in(from.as_deref().map_or(fixture.path(), Path::new));
+}
+
+#[test]
+fn random_alterations_of_a_duel_are_found() {
+    found_in(fixture::duel().path());
+}
+
+#[track_caller]
+fn found_in(from: &Path) {
+    let count = std::env::var("SHOOTOUT_MUTATIONS").map_or(300, |count| count.parse().unwrap());
     let original = files(from);
     let dir = tempfile::tempdir().unwrap();
     write(dir.path(), &Files::new(), &original);

@@ -25,6 +25,37 @@ fn agrees(archive: &Path) -> Result<(), String> {
     }
 }
 
+/// The rule of the search, and what it draws, by the specification's words.
+#[test]
+fn a_search_written_from_the_specification_asks_the_same() {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/second_search.py");
+    let asked = |archive: &Path| {
+        let run = Command::new("python3").arg(script).arg(archive).output();
+        let Output {
+            status,
+            stdout,
+            stderr,
+        } = run.unwrap();
+        (
+            status.code(),
+            String::from_utf8([stdout, stderr].concat()).unwrap(),
+        )
+    };
+    let dir = fixture::sustain();
+    assert_eq!(asked(dir.path()), (Some(0), String::new()));
+    edit(
+        dir.path(),
+        "summary.json",
+        "\"not_held_rps\": 1100",
+        "\"not_held_rps\": 1050",
+    );
+    let (code, said) = asked(dir.path());
+    assert!(
+        code == Some(5) && said.contains("interval of nginx"),
+        "{said}"
+    );
+}
+
 /// `SHOOTOUT_ARCHIVE=DIR` names one that was really measured.
 #[test]
 fn it_agrees_and_finds_what_was_changed() {
