@@ -119,7 +119,7 @@ impl Ui {
         let mut state = self.state.borrow_mut();
         let begun = state.view.take();
         let is_begun = begun.is_some();
-        let mut view = begun.unwrap_or_else(|| View::new(0, 0, 0.0, vec![]));
+        let mut view = begun.unwrap_or_else(|| View::new(0, 0, None, vec![]));
         view.enter(phase, length, Instant::now());
         self.draw(&mut state, &view);
         state.view = is_begun.then_some(view);
@@ -129,7 +129,7 @@ impl Ui {
     /// clock that is the side's own.
     pub fn hear(&self, side: usize, progress: Progress, share: f64) {
         if let Some(side) = self.state.borrow_mut().side(side) {
-            side.hear(progress, Instant::now(), share);
+            side.hear(progress, share);
         }
     }
 

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::{Context, print, print_json};
 use crate::cli;
 use crate::error::{Error, Exit, Result};
-use crate::load::{self, Live, Measured, Pace, Progress, Spec, Template, Variant, clock, request};
+use crate::load::{self, Live, Measured, Pace, Spec, Template, Variant, clock, request};
 use crate::record::{derive, hlog, schema};
 use crate::report;
 use crate::stats::quantile;
@@ -152,20 +152,19 @@ fn judge(figures: &schema::Load) -> Result<()> {
 /// Runs a load on its own thread and shows how it goes.
 fn drive(context: &Context, name: &str, spec: Spec, live: &Arc<Live>) -> Result<Measured> {
     let target = spec.target.to_string();
-    context.ui.begin(View::new(0, 0, 0.0, vec![target]));
+    context.ui.begin(View::new(0, 0, None, vec![target]));
     context.ui.phase(name, spec.length());
     let seen = Arc::clone(live);
     let thread = std::thread::spawn(move || {
         let armed = load::arm(spec, &seen)?;
         armed.run(clock::now_ns() + LEAD_NS)
     });
-    let mut shown = Progress::default();
+    let before = live.progress();
     while !thread.is_finished() {
         std::thread::sleep(LOOK);
         let now = live.progress();
-        if now != shown {
-            context.ui.hear(0, now, 1.0);
-            shown = now;
+        if now != before {
+            context.ui.hear(0, now.since(before), 1.0);
         }
         context.ui.refresh();
     }

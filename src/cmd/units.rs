@@ -118,8 +118,11 @@ impl<'a> Units<'a> {
                     ..key.clone()
                 })
                 .collect();
-            let names = contests.iter().map(Contest::contender).collect();
-            ui.begin(self.view(&planned, names));
+            let names: Vec<String> = contests.iter().map(Contest::contender).collect();
+            // Nobody knows how long it takes to become quiet.
+            ui.begin(self.view(&planned, None, names.clone()));
+            self.wait_for_quiet().await;
+            ui.begin(self.view(&planned, planned.left_s, names));
             let measured = self.measure(unit, &cells, &contests).await;
             ui.over();
             let measured = match measured {
@@ -159,10 +162,10 @@ impl<'a> Units<'a> {
         }
     }
 
-    fn view(&self, planned: &Planned, names: Vec<String>) -> View {
+    fn view(&self, planned: &Planned, left_s: Option<f64>, names: Vec<String>) -> View {
         // How many a search has is not known.
         let all = planned.left_s.map_or(0, |_| self.job.matrix.units.len());
-        View::new(planned.place - 1, all, planned.left_s.unwrap_or(0.0), names)
+        View::new(planned.place - 1, all, left_s, names)
     }
 
     async fn measure(
@@ -179,7 +182,6 @@ impl<'a> Units<'a> {
             seconds,
         };
         let start = Instant::now();
-        self.wait_for_quiet().await;
         let measured = cell::run(self.bench, entry, plan, &mut self.rhythms, ui).await?;
         self.ran += 1;
         self.overhead_s += (start.elapsed().as_secs_f64() - seconds).max(0.0);

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Default)]
 pub struct Live {
     cancelled: AtomicBool,
+    elapsed_ns: AtomicU64,
     due: AtomicU64,
     completed: AtomicU64,
     not_completed: AtomicU64,
@@ -19,6 +20,8 @@ pub struct Live {
 /// A look at a running load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
+    /// How long the load had lasted when this was counted, in seconds on the clock.
+    pub elapsed_s: f64,
     /// Slots due so far.
     pub due: u64,
     /// Slots completed so far.
@@ -31,6 +34,18 @@ pub struct Progress {
     pub p99_us: f64,
     /// `generator_late` p99 so far.
     pub late_p99_us: f64,
+}
+
+impl Progress {
+    /// Without what an earlier load had counted into the same place.
+    pub fn since(self, before: Self) -> Self {
+        Self {
+            due: self.due - before.due,
+            completed: self.completed - before.completed,
+            not_completed: self.not_completed - before.not_completed,
+            ..self
+        }
+    }
 }
 
 impl Live {
@@ -46,6 +61,8 @@ impl Live {
 
     /// Adds what one thread counted since it last did, and shows its clocks.
     pub fn publish(&self, more: Progress) {
+        self.elapsed_ns
+            .store((more.elapsed_s * 1e9) as u64, Relaxed);
         self.due.fetch_add(more.due, Relaxed);
         self.completed.fetch_add(more.completed, Relaxed);
         self.not_completed.fetch_add(more.not_completed, Relaxed);
@@ -55,10 +72,11 @@ impl Live {
         self.late_p99_ns.store(ns(more.late_p99_us), Relaxed);
     }
 
-    /// The last state shown.
+    /// The last state shown; all zeros before the first second is over.
     pub fn progress(&self) -> Progress {
         let us = |value: &AtomicU64| value.load(Relaxed) as f64 / 1e3;
         Progress {
+            elapsed_s: self.elapsed_ns.load(Relaxed) as f64 / 1e9,
             due: self.due.load(Relaxed),
             completed: self.completed.load(Relaxed),
             not_completed: self.not_completed.load(Relaxed),

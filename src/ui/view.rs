@@ -27,8 +27,8 @@ const COLUMNS: [(&str, usize); 7] = [
 pub struct View {
     /// Units done, and in all; both 0 where there is no more than this one.
     pub units: (usize, usize),
-    /// When all of them will have been done.
-    pub end: Instant,
+    /// When all of them will have been done, where that can be told.
+    pub end: Option<Instant>,
     /// What goes on.
     pub phase: String,
     /// Since when.
@@ -45,7 +45,7 @@ pub struct Side {
     /// As the plan names it.
     pub name: String,
     rps: Option<f64>,
-    heard: Option<(Instant, Progress)>,
+    heard: Option<Progress>,
     cpu_pct: Option<f64>,
     sampled: Option<Sample>,
 }
@@ -61,18 +61,18 @@ impl Side {
 
     /// What the generator tells. `share` is the share of the clock that is the side's own: a rate is one
     /// in its own time, as in the plan.
-    pub fn hear(&mut self, mut progress: Progress, now: Instant, share: f64) {
-        self.rps = self.heard.map(|(before, last)| {
-            let completed = progress.completed.saturating_sub(last.completed);
-            completed as f64 / (seconds(before, now) * share)
-        });
-        // A second that is not whole has no quantiles: those of the last one stay.
-        if progress.p50_us == 0.0
-            && let Some((_, last)) = self.heard
-        {
+    pub fn hear(&mut self, mut progress: Progress, share: f64) {
+        let last = self.heard.unwrap_or_default();
+        let own_s = (progress.elapsed_s - last.elapsed_s) * share;
+        if own_s <= 0.0 {
+            return; // nothing new
+        }
+        self.rps = Some(progress.completed.saturating_sub(last.completed) as f64 / own_s);
+        // A second without a response has no quantiles: those of the last one stay.
+        if progress.p50_us == 0.0 {
             (progress.p50_us, progress.p99_us) = (last.p50_us, last.p99_us);
         }
-        self.heard = Some((now, progress));
+        self.heard = Some(progress);
     }
 
     /// What was read of the target.
@@ -87,7 +87,7 @@ impl Side {
     }
 
     fn figures(&self) -> [String; COLUMNS.len()] {
-        let progress = self.heard.as_ref().map(|(_, progress)| progress);
+        let progress = self.heard.as_ref();
         // The first second of a load has no quantile yet.
         let clock = |of: fn(&Progress) -> f64| progress.map(of).filter(|us| *us > 0.0);
         let mib = |row: &Sample| row.get("rss_kib").map(|kib| kib as f64 / 1024.0);
@@ -104,12 +104,12 @@ impl Side {
 }
 
 impl View {
-    /// The unit after `done` of `all`, which will all be done after so many seconds.
-    pub fn new(done: usize, all: usize, left_s: f64, sides: Vec<String>) -> Self {
+    /// The unit after `done` of `all`, which will all be done after `left_s` seconds.
+    pub fn new(done: usize, all: usize, left_s: Option<f64>, sides: Vec<String>) -> Self {
         let now = Instant::now();
         Self {
             units: (done, all),
-            end: now + Duration::from_secs_f64(left_s.max(0.0)),
+            end: left_s.map(|s| now + Duration::from_secs_f64(s.max(0.0))),
             phase: String::new(),
             since: now,
             length: None,
@@ -129,10 +129,11 @@ impl View {
     pub fn lines(&self, now: Instant, width: usize, height: usize) -> Vec<String> {
         let mut lines = Vec::new();
         let (done, all) = self.units;
-        let left = format!("{} left", clock(seconds(now, self.end)));
         if all > 0 {
             let share = done as f64 / all as f64;
-            let text = format!("{done} of {all} done, {left}");
+            let left = self.end.map(|end| clock(seconds(now, end)));
+            let left = left.map_or(String::new(), |left| format!(", {left} left"));
+            let text = format!("{done} of {all} done{left}");
             lines.push(bar_line("run", share, &text, width));
         }
         lines.push(match self.length {
@@ -255,12 +256,13 @@ mod tests {
 
     /// Two sides of a pair, each with half of the clock, 3 s into a load of 10 s.
     fn view(names: [&str; 2]) -> (View, Instant) {
-        let mut view = View::new(2, 12, 250.0, names.map(str::to_owned).to_vec());
+        let mut view = View::new(2, 12, Some(250.0), names.map(str::to_owned).to_vec());
         let start = view.since;
         view.enter("load", Some(Duration::from_secs(10)), start);
         for (side, p99_us) in view.sides.iter_mut().zip([410.4, 98_765.0]) {
             for second in 1..=3 {
                 let progress = Progress {
+                    elapsed_s: second as f64,
                     due: 500 * second,
                     completed: 500 * second,
                     not_completed: 0,
@@ -268,7 +270,7 @@ mod tests {
                     p99_us,
                     late_p99_us: 0.31,
                 };
-                side.hear(progress, start + Duration::from_secs(second), 0.5);
+                side.hear(progress, 0.5);
             }
             side.sample(&row(0.5, 100_000, 80 * 1024));
             side.sample(&row(1.0, 250_000, 86 * 1024));
@@ -322,7 +324,7 @@ fastify@logs    1000     103   98765      0.3   30.0       86     0";
 
     #[test]
     fn what_is_not_known_is_a_dash_and_no_zero() {
-        let mut view = View::new(0, 0, 10.0, vec!["x".into()]);
+        let mut view = View::new(0, 0, None, vec!["x".into()]);
         let now = view.since;
         view.enter("starting x", None, now);
         assert_eq!(view.lines(now, 79, 23)[0], "starting x");
@@ -330,18 +332,23 @@ fastify@logs    1000     103   98765      0.3   30.0       86     0";
         let lines = view.lines(now, 79, 23);
         let cells: Vec<&str> = lines[2].split_whitespace().collect();
         assert_eq!(cells, ["x", "-", "-", "-", "-", "-", "2", "-"]);
-        // A load that follows another counts from nothing again.
-        let progress = |completed| Progress {
+        // What was heard before says nothing new; a load that follows counts from its own start.
+        let progress = |elapsed_s, completed| Progress {
+            elapsed_s,
             completed,
             ..Progress::default()
         };
-        let after = |seconds| now + Duration::from_secs(seconds);
-        view.sides[0].hear(progress(900), now, 1.0);
+        let rate = |view: &View| view.sides[0].rps;
+        view.sides[0].hear(progress(0.0, 0), 1.0);
+        assert_eq!(rate(&view), None);
+        view.sides[0].hear(progress(1.0, 900), 1.0);
+        view.sides[0].hear(progress(1.0, 900), 1.0);
+        assert_eq!(rate(&view), Some(900.0));
         view.enter("load", None, now);
-        view.sides[0].hear(progress(100), after(1), 1.0);
-        assert_eq!(view.sides[0].rps, None);
-        view.sides[0].hear(progress(300), after(2), 1.0);
-        assert_eq!(view.sides[0].rps, Some(200.0));
+        assert_eq!(rate(&view), None);
+        view.sides[0].hear(progress(1.0, 100), 1.0);
+        view.sides[0].hear(progress(3.0, 500), 1.0);
+        assert_eq!(rate(&view), Some(200.0));
     }
 
     #[test]

@@ -301,13 +301,13 @@ impl Driver {
         if self.tally.second_is_over(elapsed) {
             let quiet = self.pacer.next_ns().saturating_sub(now) >= PACK_NS.0;
             if quiet || elapsed % SECOND_NS >= PACK_NS.1 {
-                self.publish();
+                self.publish(elapsed);
                 self.tally.turn_second(elapsed);
             }
         }
     }
 
-    fn publish(&mut self) {
+    fn publish(&mut self, elapsed_ns: u64) {
         let ledger = &self.tally.ledger;
         let counts = (
             self.pacer.found(),
@@ -319,6 +319,7 @@ impl Driver {
             histogram.value_at_quantile(q) as f64 / 1e3
         };
         self.live.publish(Progress {
+            elapsed_s: elapsed_ns as f64 / 1e9,
             // A closed loop may have forgotten some.
             due: counts.0.saturating_sub(before.0),
             completed: counts.1 - before.1,
@@ -375,7 +376,7 @@ impl Driver {
     }
 
     fn close_books(mut self) -> (Tally, Vec<Kept>) {
-        self.publish();
+        self.publish(self.pacer.elapsed_ns(now_ns()));
         let (slots, unsent) = self.pacer.totals();
         let ledger = &mut self.tally.ledger;
         (ledger.scheduled, ledger.unsent, ledger.in_flight) = (slots, unsent, self.busy.into());
