@@ -15,7 +15,7 @@ use crate::record::hlog::{self, Clocks};
 use crate::record::schema::{Cell, CellKey, Group, Summary};
 use crate::record::source::Source;
 use crate::stats::groups::sides;
-use crate::stats::quantile::{needed, rank, us, value_at_rank};
+use crate::stats::quantile::{needed, rank, us};
 
 /// The most steps of one clock that a group's chart by second has, over all its runs.
 const STEPS: usize = 360;
@@ -252,7 +252,36 @@ struct Stretch {
     start_s: f64,
     end_s: f64,
     intervals: usize,
-    sum: Histogram<u64>,
+    /// Values in ascending order, and how often each was recorded.
+    counts: Vec<(u64, u64)>,
+}
+
+impl Stretch {
+    fn merge(&mut self, counts: &[(u64, u64)]) {
+        self.counts.extend_from_slice(counts);
+        // Two runs that are in order already: the sort only joins them.
+        self.counts.sort_by_key(|(value, _)| *value);
+        self.counts.dedup_by(|next, kept| {
+            let is_same = next.0 == kept.0;
+            kept.1 = kept.1.saturating_add(if is_same { next.1 } else { 0 });
+            is_same
+        });
+    }
+
+    fn recorded(&self) -> u64 {
+        let counts = self.counts.iter().map(|(_, count)| *count);
+        counts.fold(0, u64::saturating_add)
+    }
+
+    /// The highest value that is not told apart from the one at a rank (from 1).
+    fn value_at_rank(&self, rank: u64) -> Option<u64> {
+        let mut below = 0u64;
+        let at = self.counts.iter().find(|(_, count)| {
+            below = below.saturating_add(*count);
+            below >= rank
+        });
+        at.map(|(value, _)| hlog::highest(*value))
+    }
 }
 
 impl Steps {
@@ -266,22 +295,17 @@ impl Steps {
         }
     }
 
-    fn add(&mut self, start_s: f64, duration_s: f64, hist: &Histogram<u64>) {
-        let open = match &mut self.open {
-            Some(open) => {
-                hlog::merge(&mut open.sum, hist);
-                open
-            }
-            none => none.insert(Stretch {
-                start_s,
-                end_s: start_s,
-                intervals: 0,
-                sum: hist.clone(),
-            }),
-        };
+    fn add(&mut self, start_s: f64, duration_s: f64, counts: &[(u64, u64)]) {
+        let open = self.open.get_or_insert_with(|| Stretch {
+            start_s,
+            end_s: start_s,
+            intervals: 0,
+            counts: Vec::new(),
+        });
+        open.merge(counts);
         open.end_s = start_s + duration_s;
         open.intervals += 1;
-        if open.sum.len() >= needed(self.per_mille) && open.intervals >= self.least {
+        if open.recorded() >= needed(self.per_mille) && open.intervals >= self.least {
             self.close();
             self.filled = self.open.take();
         }
@@ -291,8 +315,8 @@ impl Steps {
         let Some(filled) = self.filled.take() else {
             return;
         };
-        let rank = rank(self.per_mille, filled.sum.len());
-        if let Some(ns) = value_at_rank(&filled.sum, rank) {
+        let rank = rank(self.per_mille, filled.recorded());
+        if let Some(ns) = filled.value_at_rank(rank) {
             let Stretch { start_s, end_s, .. } = filled;
             let us = us(ns);
             self.done.push(Step { start_s, end_s, us });
@@ -302,7 +326,7 @@ impl Steps {
     /// What is left at the end is too little for itself and goes to the step before.
     fn finish(mut self) -> Vec<Step> {
         if let (Some(rest), Some(filled)) = (&self.open, &mut self.filled) {
-            hlog::merge(&mut filled.sum, &rest.sum);
+            filled.merge(&rest.counts);
             filled.end_s = rest.end_s;
         }
         self.close();
@@ -381,10 +405,55 @@ fn adapters(source: &Source) -> Result<Vec<Adapter>> {
 mod tests {
     use super::*;
     use crate::record::{compare, fixture};
+    use crate::stats::quantile::value_at_rank;
 
     fn summary(source: &Source) -> Summary {
         let bytes = source.read("summary.json").unwrap();
         serde_json::from_value(compare::parse(&bytes).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_stretch_of_several_seconds_has_the_quantiles_of_their_histograms_sum() {
+        let (mut hist, mut stretch) = (
+            hlog::new_histogram(),
+            Stretch {
+                start_s: 0.0,
+                end_s: 0.0,
+                intervals: 0,
+                counts: Vec::new(),
+            },
+        );
+        for second in 0..3u64 {
+            let mut of_second = hlog::new_histogram();
+            for slot in 0..500 {
+                of_second
+                    .record(1_000 + slot * slot * (second + 1))
+                    .unwrap();
+            }
+            let counts = of_second.iter_recorded();
+            let counts: Vec<(u64, u64)> = counts
+                .map(|bucket| {
+                    (
+                        of_second.lowest_equivalent(bucket.value_iterated_to()),
+                        bucket.count_at_value(),
+                    )
+                })
+                .collect();
+            stretch.merge(&counts);
+            hist.add(&of_second).unwrap();
+        }
+        assert_eq!(stretch.recorded(), 1_500);
+        assert!(
+            stretch.counts.is_sorted_by(|a, b| a.0 < b.0),
+            "each value once"
+        );
+        for rank in [1, 750, 1_485, 1_500, 1_501] {
+            assert_eq!(
+                stretch.value_at_rank(rank),
+                value_at_rank(&hist, rank),
+                "{rank}"
+            );
+        }
     }
 
     #[test]
@@ -461,11 +530,8 @@ mod tests {
 
     #[test]
     fn steps_hold_what_their_quantile_needs_and_are_not_too_many() {
-        let second = |slots: u64| {
-            let mut hist = hlog::new_histogram();
-            (0..slots).for_each(|i| hist.record(1000 + i).unwrap());
-            hist
-        };
+        let second =
+            |slots: u64| -> Vec<(u64, u64)> { (0..slots).map(|i| (1000 + i, 1)).collect() };
         let run = |per_mille, most, seconds: u32, slots| {
             let mut steps = Steps::new(per_mille, seconds as usize, most);
             (0..seconds).for_each(|s| steps.add(f64::from(s), 1.0, &second(slots)));

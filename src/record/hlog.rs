@@ -9,6 +9,8 @@ use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer,
 use crate::error::{Error, Result};
 use crate::record::hlog::counts::Decoder;
 
+pub use counts::highest;
+
 mod counts;
 
 /// The longest value, in nanoseconds: an hour. Longer ones are clamped and counted by the recorder.
@@ -142,7 +144,7 @@ impl Clocks {
 }
 
 /// Adds a histogram of [`new_histogram`]'s bounds to another.
-pub fn merge(sum: &mut Histogram<u64>, hist: &Histogram<u64>) {
+fn merge(sum: &mut Histogram<u64>, hist: &Histogram<u64>) {
     sum.add(hist).expect("all histograms have the same bounds");
 }
 
@@ -211,13 +213,11 @@ pub fn read_totals(text: &str) -> Result<Totals> {
 }
 
 /// Reads the clocks of the whole load, and hands out every interval of the response clock: its start and
-/// its length in seconds.
-pub fn read_with(text: &str, mut take: impl FnMut(f64, f64, &Histogram<u64>)) -> Result<Clocks> {
-    let mut second = new_histogram();
+/// its length in seconds, and its values in ascending order, each with how often it was recorded. Whole
+/// histograms of every second would be so large that filling them is what a report's time goes to.
+pub fn read_with(text: &str, mut take: impl FnMut(f64, f64, &[(u64, u64)])) -> Result<Clocks> {
     let totals = totals(text, |line| {
-        second.reset();
-        record(&mut second, line.counts);
-        take(line.start_s, line.duration_s, &second);
+        take(line.start_s, line.duration_s, line.counts)
     })?;
     Ok(totals.clocks)
 }

@@ -123,7 +123,7 @@ fn value(index: u64) -> u64 {
 }
 
 /// The highest value of the bucket that a value lies in.
-pub(super) fn highest(value: u64) -> u64 {
+pub fn highest(value: u64) -> u64 {
     let doublings = (value / LINEAR).checked_ilog2().map_or(0, |log| log + 1);
     value | ((1 << doublings) - 1)
 }
