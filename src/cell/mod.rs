@@ -15,11 +15,12 @@ use std::time::{Duration, Instant};
 pub use rhythm::Rhythms;
 pub use stage::{Bench, Contest, Refusal, Stage, Trouble};
 
+use crate::draw::Draw;
 use crate::error::Result;
 use crate::load::{self, clock};
 use crate::parity::{Transcript, drawn};
-use crate::plan::cell_seed;
 use crate::plan::spec::Plan;
+use crate::plan::{cell_seed, mask_seed};
 use crate::record::hlog::Hlog;
 use crate::record::samples::{Mark, Sample};
 use crate::record::schema::{Cell, CellKey, Paired, Phase};
@@ -67,9 +68,13 @@ pub async fn run(
     ui: &Ui,
 ) -> std::result::Result<Vec<Measured>, Trouble> {
     let lifetime = Duration::from_secs_f64(entry.seconds) + SLACK;
+    let mut order: Vec<usize> = (0..entry.contests.len()).collect();
+    let seed = mask_seed(&entry.cells[0], plan.seed);
+    Draw::new("order of starts", seed).shuffle(&mut order);
     let mut take = Take {
         bench,
         sides: vec![],
+        order: order.clone(),
         points: Point::of(entry.cells, entry.contests.len()),
         start: Instant::now(),
         started_unix_s: clock::unix_s(),
@@ -78,16 +83,18 @@ pub async fn run(
         ui,
         phases: vec![],
     };
-    for (index, contest) in entry.contests.iter().enumerate() {
+    for index in order {
+        let contest = entry.contests[index];
         ui.now(&format!("starting {}", contest.contender()));
-        match Stage::set(bench, *contest, lifetime).await {
-            Ok(stage) => take.sides.push(Side::new(*contest, stage)),
+        match Stage::set(bench, contest, lifetime).await {
+            Ok(stage) => take.sides.push(Side::new(index, contest, stage)),
             Err(trouble) => {
                 take.strike().await?;
                 return Err(trouble.of_side(index));
             }
         }
     }
+    take.sides.sort_by_key(|side| side.index);
     take.end_phase("ready", 0.0);
     let played = take.all(rhythms).await;
     let logs = take.logs().await;
@@ -114,6 +121,8 @@ type Played<T> = Result<std::result::Result<T, Failed>>;
 
 /// One target, up, with all that was read of it.
 struct Side<'a> {
+    /// Its place among the sides; a is 0.
+    index: usize,
     contest: Contest<'a>,
     stage: Stage<'a>,
     /// What its load is verified with.
@@ -122,8 +131,9 @@ struct Side<'a> {
 }
 
 impl<'a> Side<'a> {
-    fn new(contest: Contest<'a>, stage: Stage<'a>) -> Self {
+    fn new(index: usize, contest: Contest<'a>, stage: Stage<'a>) -> Self {
         Self {
+            index,
             contest,
             stage,
             variants: vec![],
@@ -135,7 +145,11 @@ impl<'a> Side<'a> {
 /// A measurement in progress.
 struct Take<'a> {
     bench: &'a Bench<'a>,
+    /// By their places.
     sides: Vec<Side<'a>>,
+    /// In which they are started and proven, drawn for each pair: whoever is always the last to begin would
+    /// differ from the others by that.
+    order: Vec<usize>,
     points: Vec<Point<'a>>,
     start: Instant,
     started_unix_s: f64,
@@ -230,7 +244,7 @@ impl<'a> Take<'a> {
     async fn prove(&mut self, when: &str) -> Played<()> {
         let start_s = self.now_s();
         let seed = drawn::proof_seed(self.seed, when);
-        for index in 0..self.sides.len() {
+        for index in self.order.clone() {
             let side = &mut self.sides[index];
             let who = side.contest.contender();
             self.ui.now(&format!("{who}: parity {when} the load"));

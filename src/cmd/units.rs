@@ -140,10 +140,7 @@ impl<'a> Units<'a> {
             for cell in &written {
                 ui.step(&format!("  {}", outcome(cell)));
             }
-            valid = written
-                .iter()
-                .take(unit.sides())
-                .all(|cell| cell.load.valid);
+            valid = written.iter().all(|cell| cell.load.valid);
             told = written.first().map_or(told, sustain::told);
         }
         Ok(Outcome::Measured(told))
@@ -241,9 +238,8 @@ impl<'a> Units<'a> {
         };
         let attempts: Vec<u32> = of(&unit.cells[0]).map(|cell| cell.key.attempt).collect();
         let is_valid = |attempt: &u32| {
-            unit.cells[..unit.sides()]
-                .iter()
-                .all(|key| of(key).any(|cell| cell.key.attempt == *attempt && cell.load.valid))
+            let mut cells = unit.cells.iter().flat_map(of);
+            cells.all(|cell| cell.key.attempt != *attempt || cell.load.valid)
         };
         let valid = attempts.iter().any(is_valid);
         let last = of(&unit.cells[0]).max_by_key(|cell| cell.key.attempt);

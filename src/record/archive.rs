@@ -17,7 +17,7 @@ use crate::record::planned::{self, Planned};
 use crate::record::samples::{self, Sample};
 use crate::record::schema::{Cell, CellKey, Generator, Hole, SCHEMA, Summary};
 use crate::record::source::{self, Source};
-use crate::record::{compare, derive, sums};
+use crate::record::{compare, derive, json, sums};
 use crate::report;
 use crate::stats::groups::{self, Run};
 
@@ -161,7 +161,7 @@ impl Archive {
 
     /// Writes a document that is not there yet.
     pub fn put_json(&self, path: &str, document: &impl Serialize) -> Result<()> {
-        self.put(path, json(document)?.as_bytes())
+        self.put(path, json::text(document)?.as_bytes())
     }
 
     /// Adds the adapter, workload and docker files that are used, as they are.
@@ -189,9 +189,9 @@ impl Archive {
         let failed = |e: io::Error| Error::io("write", &whole, &e);
         fs::create_dir_all(&half).map_err(failed)?;
         let written = [
-            ("cell.json", json(&cell)?.into_bytes()),
+            ("cell.json", json::text(&cell)?.into_bytes()),
             ("latency.hlog", hlog::write(evidence.hlog).into_bytes()),
-            ("parity.json", json(evidence.parity)?.into_bytes()),
+            ("parity.json", json::text(evidence.parity)?.into_bytes()),
             ("samples.csv", samples::write(evidence.samples).into_bytes()),
             ("target.log", evidence.target_log.to_vec()),
         ]
@@ -251,7 +251,7 @@ impl Archive {
             unpublishable_reasons,
             ..run
         };
-        let text = json(&groups::summary(run, cells))?;
+        let text = json::text(&groups::summary(run, cells))?;
         // Rendered from what readers will read, to the last digit.
         let summary: Summary = serde_json::from_str(&text)
             .map_err(|e| Error::unexpected(format!("summary.json does not read back: {e}")))?;
@@ -367,13 +367,6 @@ pub fn cell_name(number: u32, key: &CellKey) -> String {
     };
     let name: String = parts.join("-").chars().map(plain).take(80).collect();
     format!("{number:04}-{name}")
-}
-
-/// A document as it stands in an archive.
-fn json(document: &impl Serialize) -> Result<String> {
-    serde_json::to_string_pretty(document)
-        .map(|text| text + "\n")
-        .map_err(|e| Error::unexpected(format!("not writable as JSON: {e}")))
 }
 
 fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {

@@ -12,6 +12,7 @@ pub mod details;
 #[cfg(test)]
 pub mod fixture;
 pub mod hlog;
+pub(crate) mod json;
 pub mod planned;
 pub mod samples;
 pub mod scenery;

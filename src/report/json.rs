@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use crate::error::{Error, Result};
-use crate::record::compare;
 use crate::record::schema::Summary;
 use crate::record::source::Source;
+use crate::record::{compare, json};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -16,9 +16,7 @@ struct Document<'a> {
 
 /// The whole document; the id is null for an archive that is not finished.
 pub fn render(summary: &Summary, id: Option<&str>) -> Result<String> {
-    serde_json::to_string_pretty(&Document { summary, id })
-        .map(|text| text + "\n")
-        .map_err(|e| Error::unexpected(format!("not writable as JSON: {e}")))
+    json::text(&Document { summary, id })
 }
 
 /// The summary in an archive, unverified. Exit 5 where there is none that this program reads.

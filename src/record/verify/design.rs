@@ -103,7 +103,8 @@ impl Design {
                 tried.push(attempts);
             }
             let excused = unit.cells.iter().any(|key| is_hole(key, holes));
-            self.attempts(&unit, &tried, excused, &mut |what| {
+            let allowed = self.plan.retries.saturating_add(1);
+            attempts(&unit, &tried, allowed, excused, &mut |what| {
                 find("cells", &format!("{title}: {what}"));
             });
             agenda.tell(self.outcome(&tried[0], excused));
@@ -135,58 +136,6 @@ impl Design {
                 Outcome::Measured(sustain::told(cell))
             }
             _ => Outcome::Gone,
-        }
-    }
-
-    /// The attempts at one unit: all sides alike, from 1 on, no more than the plan allows, none after a
-    /// valid one, and none too few. The loads after the first are no attempt's measure; they are missing
-    /// only where a target had ended.
-    fn attempts(
-        &self,
-        unit: &Unit,
-        tried: &[Attempts],
-        excused: bool,
-        find: &mut impl FnMut(&str),
-    ) {
-        let first = &tried[..unit.sides()];
-        let count = first.iter().map(BTreeMap::len).max().unwrap_or(0) as u32;
-        let allowed = self.plan.retries.saturating_add(1);
-        let ended = |attempt: &u32| {
-            let mut cells = tried.iter().filter_map(|attempts| attempts.get(attempt));
-            cells.any(|(_, cell)| !cell.target_ended.is_empty())
-        };
-        for (place, (key, attempts)) in unit.cells.iter().zip(tried).enumerate() {
-            let may_lack = |attempt: &u32| place >= first.len() && ended(attempt);
-            let expected = (1..=count).filter(|n| attempts.contains_key(n) || !may_lack(n));
-            if !attempts.keys().copied().eq(expected) {
-                let found: Vec<&u32> = attempts.keys().collect();
-                let who = key.contender();
-                find(&format!(
-                    "attempts of {who}: expected 1 to {count}, found {found:?}"
-                ));
-            }
-        }
-        if count > allowed {
-            find(&format!("{count} attempts, and the plan allows {allowed}"));
-        }
-        let valid = |attempt: &u32| {
-            let of = |attempts: &Attempts| {
-                let cell = attempts.get(attempt);
-                cell.is_some_and(|(_, cell)| cell.load.valid)
-            };
-            first.iter().all(of)
-        };
-        if let Some(attempt) = (1..count).find(valid) {
-            find(&format!(
-                "measured again although attempt {attempt} was valid"
-            ));
-        }
-        if count == 0 && !excused {
-            find("is planned, and is neither measured nor a hole");
-        } else if count > 0 && count < allowed && !valid(&count) && !excused {
-            find(&format!(
-                "given up after {count} attempts, and the plan makes {allowed}"
-            ));
         }
     }
 
@@ -294,6 +243,51 @@ impl Design {
     }
 }
 
+/// The attempts at one unit: all sides alike, from 1 on, no more than the plan allows, none after one whose cells
+/// are all valid, and none too few. The loads after the first are missing only where a target had ended.
+fn attempts(
+    unit: &Unit,
+    tried: &[Attempts],
+    allowed: u32,
+    excused: bool,
+    find: &mut impl FnMut(&str),
+) {
+    let first = &tried[..unit.sides()];
+    let count = first.iter().map(BTreeMap::len).max().unwrap_or(0) as u32;
+    let of = |attempt: u32| {
+        let cells = tried.iter().filter_map(move |tried| tried.get(&attempt));
+        cells.map(|(_, cell)| cell)
+    };
+    let ended = |attempt| of(attempt).any(|cell| !cell.target_ended.is_empty());
+    for (place, (key, attempts)) in unit.cells.iter().zip(tried).enumerate() {
+        let may_lack = |attempt: u32| place >= first.len() && ended(attempt);
+        let expected = (1..=count).filter(|n| attempts.contains_key(n) || !may_lack(*n));
+        if !attempts.keys().copied().eq(expected) {
+            let found: Vec<&u32> = attempts.keys().collect();
+            let who = key.contender();
+            find(&format!(
+                "attempts of {who}: expected 1 to {count}, found {found:?}"
+            ));
+        }
+    }
+    if count > allowed {
+        find(&format!("{count} attempts, and the plan allows {allowed}"));
+    }
+    let valid = |attempt| of(attempt).all(|cell| cell.load.valid);
+    if let Some(attempt) = (1..count).find(|attempt| valid(*attempt)) {
+        find(&format!(
+            "measured again although attempt {attempt} was valid"
+        ));
+    }
+    if count == 0 && !excused {
+        find("is planned, and is neither measured nor a hole");
+    } else if count > 0 && count < allowed && !valid(count) && !excused {
+        find(&format!(
+            "given up after {count} attempts, and the plan makes {allowed}"
+        ));
+    }
+}
+
 /// When a unit was under way, and one of its folders.
 struct Span<'a> {
     start_s: f64,
@@ -335,4 +329,61 @@ fn is_hole(key: &CellKey, holes: &[Hole]) -> bool {
     holes
         .iter()
         .any(|hole| hole.adapter == key.contender() && hole.workload == key.workload)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::fixture::side;
+
+    #[test]
+    fn an_attempt_is_the_last_when_all_loads_of_it_are_valid() {
+        let sides = [0, 1].map(|place| side("measure", 1, &["x", "ref"], place).key);
+        let closed = sides.clone().map(|key| CellKey {
+            r#loop: "closed".into(),
+            rate_rps: None,
+            ..key
+        });
+        let unit = Unit {
+            cells: sides.into_iter().chain(closed).collect(),
+        };
+        let given_up = "given up after 1 attempts, and the plan makes 2";
+        let again = "measured again although attempt 1 was valid";
+        let later_invalid = [true, true, false, true];
+        type Validity = [[bool; 4]];
+        let table: [(&Validity, &[&str]); 5] = [
+            (&[[true; 4]], &[]),
+            (&[later_invalid, [true; 4]], &[]),
+            (&[later_invalid, later_invalid], &[]),
+            (&[later_invalid], &[given_up]),
+            (&[[true; 4], [true; 4]], &[again]),
+        ];
+        for (validity, expected) in table {
+            let cell = |place: usize, valid: bool| {
+                let mut cell = Cell {
+                    key: unit.cells[place].clone(),
+                    ..Cell::default()
+                };
+                cell.load.valid = valid;
+                ("folder", cell)
+            };
+            let cells: Vec<Vec<_>> = (0..4)
+                .map(|place| {
+                    validity
+                        .iter()
+                        .map(|attempt| cell(place, attempt[place]))
+                        .collect()
+                })
+                .collect();
+            let tried: Vec<Attempts> = cells
+                .iter()
+                .map(|attempts| (1..).zip(attempts).collect())
+                .collect();
+            let mut found = Vec::new();
+            attempts(&unit, &tried, 2, false, &mut |what| {
+                found.push(what.to_owned())
+            });
+            assert_eq!(found, expected, "{validity:?}");
+        }
+    }
 }

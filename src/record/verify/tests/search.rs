@@ -97,8 +97,8 @@ fn a_rate_that_is_claimed_and_was_not_held_is_found() {
     for (file, from, to, finding) in [
         (
             "summary.json",
-            "\"rate_rps\": 1050,\n      \"not_held_rps\"",
-            "\"rate_rps\": 1100,\n      \"not_held_rps\"",
+            "\"rate_rps\": 1050, \"not_held_rps\"",
+            "\"rate_rps\": 1100, \"not_held_rps\"",
             "sustained[0].rate_rps: expected 1050",
         ),
         (
