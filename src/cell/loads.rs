@@ -145,7 +145,8 @@ impl Take<'_> {
             .await?;
         let slowest = Answering::slowest(loaded.iter().map(|loaded| &loaded.hlog));
         for point in &self.points {
-            rhythms.fix(point.key(), slowest, self.plan.slice_ms);
+            let own_ns = self.plan.load_ns(point.key()) / sides as u64;
+            rhythms.fix(point.key(), slowest, self.plan.slice_ms, own_ns);
         }
         Ok(())
     }

@@ -11,6 +11,9 @@ use crate::stats::quantile;
 const SLICE_NS: u64 = 20_000_000;
 const GAP_NS: u64 = 1_000_000;
 const GAPS_PER_SLICE: u64 = 20;
+/// A load has at least so many slices of each side, whatever they would need: of a side that can't keep up the p99 is
+/// as long as its queue, and its pair is lost to spill in short slices too.
+const LEAST_SLICES: u64 = 4;
 
 /// The lengths of slices and gaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,9 +29,11 @@ impl Rhythm {
         gap_ns: GAP_NS,
     };
 
-    /// With gaps of at least `gap_ns`; a plan may ask for longer slices.
-    fn new(gap_ns: u64, slice_ms: Option<u64>) -> Self {
-        let gap_ns = gap_ns.max(GAP_NS);
+    /// With gaps of at least `gap_ns`, as far as a side's part `own_ns` of the load has room for them; a plan may ask
+    /// for longer slices.
+    fn new(gap_ns: u64, slice_ms: Option<u64>, own_ns: u64) -> Self {
+        let longest_ns = own_ns / LEAST_SLICES / GAPS_PER_SLICE;
+        let gap_ns = gap_ns.min(longest_ns).max(GAP_NS);
         let asked_ns = slice_ms.map_or(SLICE_NS, |ms| ms * 1_000_000);
         Self {
             slice_ns: asked_ns.max(GAPS_PER_SLICE * gap_ns),
@@ -64,8 +69,15 @@ impl Rhythms {
     }
 
     /// Fixes a load's rhythm, unless it is. The gap of an open loop is the slower side's p99. A closed
-    /// loop leaves all of its connections waiting at a slice's end, and the last of them waits for all.
-    pub(super) fn fix(&mut self, key: &CellKey, slower: Answering, slice_ms: Option<u64>) {
+    /// loop leaves all of its connections waiting at a slice's end, and the last of them waits for all. `own_ns` is
+    /// a side's part of the load.
+    pub(super) fn fix(
+        &mut self,
+        key: &CellKey,
+        slower: Answering,
+        slice_ms: Option<u64>,
+        own_ns: u64,
+    ) {
         let gap_ns = match key.rate_rps {
             Some(_) => slower.p99_ns,
             None => slower
@@ -74,7 +86,7 @@ impl Rhythms {
         };
         self.0
             .entry(load_of(key))
-            .or_insert(Rhythm::new(gap_ns, slice_ms));
+            .or_insert(Rhythm::new(gap_ns, slice_ms, own_ns));
     }
 }
 
@@ -153,10 +165,20 @@ mod tests {
             (None, 25, 100 * us, 400 * us, None, 50 * ms, 2500 * us),
             (None, 100, 100 * us, 400 * us, None, 200 * ms, 10 * ms),
             (None, 2, 100 * us, 400 * us, None, 20 * ms, ms),
+            // Overloaded: four slices are left of ten seconds.
+            (
+                Some(30_000),
+                32,
+                5000 * ms,
+                5500 * ms,
+                None,
+                2500 * ms,
+                125 * ms,
+            ),
         ];
         for (rate_rps, connections, p50_ns, p99_ns, slice_ms, slice_ns, gap_ns) in table {
             let (key, mut rhythms) = (key(rate_rps, connections), Rhythms::default());
-            rhythms.fix(&key, Answering { p50_ns, p99_ns }, slice_ms);
+            rhythms.fix(&key, Answering { p50_ns, p99_ns }, slice_ms, 10_000 * ms);
             assert_eq!(rhythms.of(&key), Some(Rhythm { slice_ns, gap_ns }));
         }
     }
@@ -166,7 +188,7 @@ mod tests {
         let (key, mut rhythms) = (key(Some(2000), 32), Rhythms::default());
         for p99_ns in [2_000_000, 3_000_000] {
             let slower = Answering { p50_ns: 1, p99_ns };
-            rhythms.fix(&key, slower, None);
+            rhythms.fix(&key, slower, None, 10_000_000_000);
         }
         assert_eq!(rhythms.of(&key).unwrap().gap_ns, 2_000_000);
     }
