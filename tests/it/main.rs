@@ -23,7 +23,6 @@ mod parity;
 mod program;
 mod reproduce;
 mod request_head;
-mod results;
 mod rules;
 mod smoke;
 mod sustain;
