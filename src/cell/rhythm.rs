@@ -32,8 +32,8 @@ impl Rhythm {
     /// With gaps of at least `gap_ns`, as far as a side's part `own_ns` of the load has room for them; a plan may ask
     /// for longer slices.
     fn new(gap_ns: u64, slice_ms: Option<u64>, own_ns: u64) -> Self {
-        let longest_ns = own_ns / LEAST_SLICES / GAPS_PER_SLICE;
-        let gap_ns = gap_ns.min(longest_ns).max(GAP_NS);
+        let longest_gap_ns = own_ns / LEAST_SLICES / GAPS_PER_SLICE;
+        let gap_ns = gap_ns.min(longest_gap_ns).max(GAP_NS);
         let asked_ns = slice_ms.map_or(SLICE_NS, |ms| ms * 1_000_000);
         Self {
             slice_ns: asked_ns.max(GAPS_PER_SLICE * gap_ns),

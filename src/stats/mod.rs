@@ -9,7 +9,7 @@ pub mod compare;
 mod dice;
 pub mod duel;
 #[cfg(test)]
-pub(crate) mod fixture;
+mod fixture;
 pub mod gate;
 pub mod groups;
 pub mod interval;

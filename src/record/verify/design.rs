@@ -334,18 +334,17 @@ fn is_hole(key: &CellKey, holes: &[Hole]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::fixture::side;
 
     #[test]
     fn an_attempt_is_the_last_when_all_loads_of_it_are_valid() {
-        let sides = [0, 1].map(|place| side("measure", 1, &["x", "ref"], place).key);
-        let closed = sides.clone().map(|key| CellKey {
-            r#loop: "closed".into(),
-            rate_rps: None,
-            ..key
-        });
+        let cell = |adapter: &str, rate_rps| CellKey {
+            adapter: adapter.into(),
+            rate_rps,
+            ..CellKey::default()
+        };
+        let of = |rate_rps| ["x", "ref"].map(|adapter| cell(adapter, rate_rps));
         let unit = Unit {
-            cells: sides.into_iter().chain(closed).collect(),
+            cells: [of(Some(1000)), of(None)].concat(),
         };
         let given_up = "given up after 1 attempts, and the plan makes 2";
         let again = "measured again although attempt 1 was valid";
