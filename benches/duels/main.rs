@@ -1,5 +1,5 @@
-//! `cargo bench --bench duels`: how often a duel of six pairs finds a difference of known size here, and
-//! how often one where there is none. README.md says how to read it.
+//! `cargo bench --bench duels`: how often a duel finds a difference of known size here, and how often one
+//! where there is none. README.md says how to read it.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,7 +11,7 @@ use shootout::record::schema::{Cell, Verdict};
 use shootout::record::source::Source;
 use shootout::stats::duel::{DuelRules, Pairing, verdicts};
 
-/// Pairs of a duel.
+/// Pairs of a duel, where `--pairs` says nothing.
 const PAIRS: usize = 6;
 const PLAN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/duels/plan.yaml");
 /// With nothing added: every verdict on it is false, and the first one's pairs with the reference are the
@@ -21,7 +21,11 @@ const REFERENCE: &str = "node-http";
 const METRIC: &str = "cpu_us_per_request";
 
 fn main() -> io::Result<()> {
-    let (groups, archive) = arguments()?;
+    let Arguments {
+        groups,
+        pairs,
+        archive,
+    } = arguments()?;
     let dir = match archive {
         Some(dir) => dir,
         None => run(groups)?,
@@ -32,9 +36,9 @@ fn main() -> io::Result<()> {
     let whole = whole_groups(&cells);
     let all: Vec<u32> = whole.keys().copied().collect();
     println!(
-        "{} whole groups, {} duels of {PAIRS} pairs",
+        "{} whole groups, {} duels of {pairs} pairs",
         all.len(),
-        all.len() / PAIRS
+        all.len() / pairs
     );
     println!(
         "{:<22} {:>8} {:>7} {:>10} {:>12}",
@@ -43,7 +47,7 @@ fn main() -> io::Result<()> {
     for contender in contenders(&cells) {
         let session = judge(&whole, &all, &contender);
         let duels: Vec<Verdict> = all
-            .chunks_exact(PAIRS)
+            .chunks_exact(pairs)
             .map(|groups| judge(&whole, groups, &contender))
             .collect();
         let found = duels
@@ -67,22 +71,39 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// `--groups N`, `--archive DIR`; cargo adds `--bench`.
-fn arguments() -> io::Result<(usize, Option<PathBuf>)> {
-    let wrong = || io::Error::other("expected --groups N, or --archive DIR");
-    let (mut groups, mut archive) = (60, None);
+struct Arguments {
+    /// Groups to measure.
+    groups: usize,
+    /// Pairs of a duel.
+    pairs: usize,
+    /// To judge, instead of measuring.
+    archive: Option<PathBuf>,
+}
+
+/// `--groups N`, `--pairs N`, `--archive DIR`; cargo adds `--bench`.
+fn arguments() -> io::Result<Arguments> {
+    let wrong = || io::Error::other("expected --groups N, --pairs N (2 or more), or --archive DIR");
+    let mut said = Arguments {
+        groups: 60,
+        pairs: PAIRS,
+        archive: None,
+    };
     let mut arguments = std::env::args()
         .skip(1)
         .filter(|argument| argument != "--bench");
     while let Some(argument) = arguments.next() {
         let value = arguments.next().ok_or_else(wrong)?;
         match argument.as_str() {
-            "--groups" => groups = value.parse().map_err(|_| wrong())?,
-            "--archive" => archive = Some(value.into()),
+            "--groups" => said.groups = value.parse().map_err(|_| wrong())?,
+            "--pairs" => said.pairs = value.parse().map_err(|_| wrong())?,
+            "--archive" => said.archive = Some(value.into()),
             _ => return Err(wrong()),
         }
     }
-    Ok((groups, archive))
+    if said.pairs < 2 {
+        return Err(wrong());
+    }
+    Ok(said)
 }
 
 /// Runs the plan with so many groups. A group that stays invalid is left out, not a failure.
