@@ -301,7 +301,7 @@ impl<'a> Edges<'a> {
     fn cpu_pct(&self) -> Known {
         let grown = self.growth("cpu_us")?;
         let (start, end) = self.rows.ok_or("no edges")?;
-        // In whole microseconds, as the file has them: the same figure before and after writing.
+        // Rows are of whole microseconds.
         let us = |row: &Sample| (row.t_s * 1e6).round();
         let took = us(end) - us(start);
         divide(

@@ -23,6 +23,7 @@ mod parity;
 mod program;
 mod reproduce;
 mod request_head;
+mod results;
 mod rules;
 mod smoke;
 mod sustain;
