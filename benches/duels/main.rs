@@ -150,10 +150,17 @@ fn contenders(cells: &[Cell]) -> Vec<String> {
     sides.into_iter().filter(|side| side != REFERENCE).collect()
 }
 
-/// A duel of these groups: the contender against the reference, and its null test beside it.
+/// A duel of these groups: the contender against the reference, and its null test beside it, if the
+/// session has a side for that.
 fn judge(whole: &BTreeMap<u32, Vec<&Cell>>, groups: &[u32], contender: &str) -> Verdict {
     let mut cells = Vec::new();
-    let null = (!NOTHING_ADDED.contains(&contender)).then_some(NOTHING_ADDED[0]);
+    let alive = |who: &str| {
+        whole[&groups[0]]
+            .iter()
+            .any(|cell| cell.key.contender() == who)
+    };
+    let needed = !NOTHING_ADDED.contains(&contender) && alive(NOTHING_ADDED[0]);
+    let null = needed.then_some(NOTHING_ADDED[0]);
     let roles = [("measure", Some(contender)), ("null", null)];
     for group in groups {
         for (role, a) in roles.iter().filter_map(|(role, a)| Some((role, (*a)?))) {
