@@ -126,14 +126,21 @@ impl Link {
     /// The next event; it may be dropped and asked for again without losing any.
     pub async fn event(&mut self, patience: Duration) -> Result<Event> {
         match tokio::time::timeout(patience, self.attached.line()).await {
-            Err(_) => Err(Error::unexpected(format!("the agent said nothing for {patience:?}{}", self.stderr()))),
+            Err(_) => Err(Error::unexpected(format!(
+                "the agent said nothing for {patience:?}{}",
+                self.stderr()
+            ))),
             Ok(Ok(Some(text))) => match serde_json::from_str(&text) {
-                Ok(Event::Failed { why }) => Err(Error::unexpected(format!("the agent failed: {why}"))),
+                Ok(Event::Failed { why }) => {
+                    Err(Error::unexpected(format!("the agent failed: {why}")))
+                }
                 Ok(event) => Ok(event),
-                Err(error) => Err(Error::unexpected(format!("the agent's line is not understood ({error}): {text:.200}"))),
+                Err(error) => Err(Error::unexpected(format!(
+                    "the agent's line is not understood ({error}): {text:.200}"
+                ))),
             },
             Ok(Ok(None)) => Err(Error::machine(format!("the agent ended{}", self.stderr()))
-                .next("`shootout doctor` says what this machine can do; `shootout run --resume DIR` goes on")),
+                .next("`shootout doctor` says what this machine can do")),
             Ok(Err(error)) => Err(error),
         }
     }

@@ -3,17 +3,14 @@
 
 use std::collections::BTreeMap;
 
+use crate::load::turns;
 use crate::record::hlog::{Hlog, Interval};
 use crate::record::schema::{Cell, CellKey, MaskSeed};
 use crate::stats::quantile;
 
-/// The shortest slice, and the shortest gap; a slice is at least so many gaps long.
+/// The shortest slice, and the shortest gap.
 const SLICE_NS: u64 = 20_000_000;
 const GAP_NS: u64 = 1_000_000;
-const GAPS_PER_SLICE: u64 = 20;
-/// A load has at least so many slices of each side, whatever they would need: of a side that can't keep up the p99 is
-/// as long as its queue, and its pair is lost to spill in short slices too.
-const LEAST_SLICES: u64 = 4;
 
 /// The lengths of slices and gaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,14 +26,13 @@ impl Rhythm {
         gap_ns: GAP_NS,
     };
 
-    /// With gaps of at least `gap_ns`, as far as a side's part `own_ns` of the load has room for them; a plan may ask
-    /// for longer slices.
+    /// With gaps of `gap_ns`, as far as a side's part `own_ns` of the load has room for them; a plan may ask for longer
+    /// slices.
     fn new(gap_ns: u64, slice_ms: Option<u64>, own_ns: u64) -> Self {
-        let longest_gap_ns = own_ns / LEAST_SLICES / GAPS_PER_SLICE;
-        let gap_ns = gap_ns.min(longest_gap_ns).max(GAP_NS);
+        let gap_ns = gap_ns.min(turns::longest_gap_ns(own_ns)).max(GAP_NS);
         let asked_ns = slice_ms.map_or(SLICE_NS, |ms| ms * 1_000_000);
         Self {
-            slice_ns: asked_ns.max(GAPS_PER_SLICE * gap_ns),
+            slice_ns: turns::shortest_slice_ns(gap_ns, own_ns).max(asked_ns),
             gap_ns,
         }
     }
@@ -69,8 +65,8 @@ impl Rhythms {
     }
 
     /// Fixes a load's rhythm, unless it is. The gap of an open loop is the slower side's p99. A closed
-    /// loop leaves all of its connections waiting at a slice's end, and the last of them waits for all. `own_ns` is
-    /// a side's part of the load.
+    /// loop leaves all of its connections waiting at a slice's end: the last of them waits for all, of which one may be
+    /// among the slowest. `own_ns` is a side's part of the load.
     pub(super) fn fix(
         &mut self,
         key: &CellKey,
@@ -80,9 +76,7 @@ impl Rhythms {
     ) {
         let gap_ns = match key.rate_rps {
             Some(_) => slower.p99_ns,
-            None => slower
-                .p99_ns
-                .max(u64::from(key.connections) * slower.p50_ns),
+            None => slower.p99_ns + u64::from(key.connections) * slower.p50_ns,
         };
         self.0
             .entry(load_of(key))
@@ -162,10 +156,12 @@ mod tests {
             ),
             (Some(2000), 32, 100 * us, 400 * us, Some(50), 50 * ms, ms),
             (Some(2000), 32, 100 * us, 4 * ms, Some(50), 80 * ms, 4 * ms),
-            (None, 25, 100 * us, 400 * us, None, 50 * ms, 2500 * us),
-            (None, 100, 100 * us, 400 * us, None, 200 * ms, 10 * ms),
+            (None, 25, 100 * us, 400 * us, None, 58 * ms, 2900 * us),
+            (None, 100, 100 * us, 400 * us, None, 208 * ms, 10_400 * us),
             (None, 2, 100 * us, 400 * us, None, 20 * ms, ms),
-            // Overloaded: four slices are left of ten seconds.
+            // A slow server in a closed loop: four slices are left of ten seconds, and the gap stays.
+            (None, 50, 4 * ms, 110 * ms, None, 2500 * ms, 310 * ms),
+            // Overloaded: no gap is as long as its queue.
             (
                 Some(30_000),
                 32,
@@ -173,7 +169,7 @@ mod tests {
                 5500 * ms,
                 None,
                 2500 * ms,
-                125 * ms,
+                625 * ms,
             ),
         ];
         for (rate_rps, connections, p50_ns, p99_ns, slice_ms, slice_ns, gap_ns) in table {

@@ -10,12 +10,15 @@ pub fn explain(doing: &str, error: Bollard) -> Error {
         Bollard::DockerResponseServerError { message, .. } => refused(doing, &message),
         Bollard::DockerStreamError { error } => refused(doing, &error),
         Bollard::DockerContainerWaitError { error, .. } => refused(doing, &error),
-        Bollard::RequestTimeoutError => {
-            Error::machine(format!("the Docker engine did not answer in time: could not {doing}"))
-                .next("see what it is busy with (`docker ps`, its log), then run the same command again")
-        }
-        lost => Error::machine(format!("the Docker engine was lost: could not {doing} ({})", root_cause(&lost)))
-            .next("start it again with `sh docker/engine.sh`; `shootout run --resume DIR` goes on with a run"),
+        Bollard::RequestTimeoutError => Error::machine(format!(
+            "the Docker engine did not answer in time: could not {doing}"
+        ))
+        .next("see what it is busy with (`docker ps`, its log), then run the same command again"),
+        lost => Error::machine(format!(
+            "the Docker engine was lost: could not {doing} ({})",
+            root_cause(&lost)
+        ))
+        .next("start it again with `sh docker/engine.sh`"),
     }
 }
 

@@ -24,6 +24,13 @@ const READING_PAUSE_NS: u64 = 1_000_000;
 
 /// How long the uncounted block after a load is, in which every slice's edge is read.
 pub const BACKGROUND_NS: u64 = 2_000_000_000;
+/// A slice is at least so many gaps long (METHOD, rule 16), so that little of a load's time is gaps,
+const GAPS_PER_SLICE: u64 = 20;
+/// but where a load has no room for so many slices of each side: of a side that can't keep up the gap would be as long
+/// as its queue. Then the slice gives way, and not the gap, which a slow server that keeps up needs,
+const LEAST_SLICES: u64 = 4;
+/// down to so many gaps.
+const LEAST_GAPS_PER_SLICE: u64 = 4;
 /// Most sides: each has a letter.
 const SIDES: usize = 26;
 /// Longest load of a pair: a day.
@@ -62,6 +69,19 @@ pub struct Block {
     pub end_ns: u64,
     /// The length of its slices.
     pub slice_ns: u64,
+}
+
+/// The shortest slice that may have gaps of `gap_ns`, where a side's part of the load is `own_ns`.
+pub fn shortest_slice_ns(gap_ns: u64, own_ns: u64) -> u64 {
+    gap_ns
+        .saturating_mul(GAPS_PER_SLICE)
+        .min(own_ns / LEAST_SLICES)
+        .max(gap_ns.saturating_mul(LEAST_GAPS_PER_SLICE))
+}
+
+/// The longest gap that a load has room for, where a side's part of it is `own_ns`.
+pub fn longest_gap_ns(own_ns: u64) -> u64 {
+    own_ns / LEAST_SLICES / LEAST_GAPS_PER_SLICE
 }
 
 /// All slices of all sides, in the order of time.

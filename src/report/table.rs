@@ -188,12 +188,17 @@ pub fn short(value: f64) -> String {
     }
 }
 
-/// A ratio with half a percent of 1 still seen, and with at least three significant digits.
+/// A ratio with half a percent of 1 still seen, and with at least three significant digits; with more where it would
+/// look like 1 and isn't: on which side of 1 an interval ends makes the verdict.
 pub fn ratio(value: f64) -> String {
     match value.abs() {
         ..0.0095 => format!("{value:.2e}"),
         ..0.0995 => format!("{value:.4}"),
-        ..9.9995 => format!("{value:.3}"),
+        ..9.9995 => {
+            let text = |digits: usize| format!("{value:.digits$}");
+            let is_told = |text: &String| value == 1.0 || text.parse() != Ok(1.0);
+            (3..5).map(text).find(is_told).unwrap_or_else(|| text(5))
+        }
         _ => short(value),
     }
 }
@@ -244,6 +249,10 @@ mod tests {
             (0.001_234, "1.23e-3"),
             (0.0123, "0.0123"),
             (0.9954, "0.995"),
+            (0.99956, "0.9996"),
+            (1.0, "1.000"),
+            (1.000_04, "1.00004"),
+            (1.000_000_1, "1.00000"),
             (9.9996, "10.0"),
             (123.4, "123"),
         ] {

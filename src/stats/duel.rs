@@ -188,11 +188,13 @@ impl<'a> Comparison<'a> {
             Ok(order) => {
                 verdict.verdict = word(order, metric).to_owned();
                 verdict.reason = format!(
-                    "over {} pairs the interval excludes 1, and the ratio is further from it than {} % \
-                     and than the null test's half-width",
+                    "over {} pairs the interval excludes 1, and the ratio is further from it than {} %",
                     verdict.n,
                     100.0 * self.rules.smallest_effect
                 );
+                if verdict.null_n > 0 {
+                    verdict.reason += " and than the null test's half-width";
+                }
             }
             Err(reason) => verdict.reason = reason,
         }

@@ -8,14 +8,11 @@ use crate::error::Result;
 use crate::load::clock::SECOND_NS;
 use crate::load::mask::Mask;
 use crate::load::schedule::{Arrivals, Schedule};
-use crate::load::turns::{Pattern, Turns};
+use crate::load::turns::{Pattern, Turns, shortest_slice_ns};
 use crate::plan::mask_seed;
 use crate::record::planned::Planned;
 use crate::record::samples::{self, Mark, Sample};
 use crate::record::schema::{Cell, CellKey, Paired};
-
-/// A slice is at least so many gaps long (METHOD, rule 16).
-const GAPS_PER_SLICE: u64 = 20;
 
 /// A cell of a pair, and its folder's name.
 #[derive(Clone, Copy)]
@@ -139,18 +136,19 @@ fn alone(cell: &Cell, paired: &Paired, planned: &Planned, blocks_read: usize) ->
             "mask.seed: expected {seed}, from the plan's, found {found}"
         ));
     }
-    if mask.slice_ns < mask.gap_ns.saturating_mul(GAPS_PER_SLICE) {
-        what.push(format!(
-            "mask: slices of {} ns are shorter than {GAPS_PER_SLICE} gaps of {} ns",
-            mask.slice_ns, mask.gap_ns
-        ));
-    }
     let load_ns = planned.load_ns(key);
     let load_ns = load_ns.filter(|load_ns| Turns::can_lay(sides.len(), mask, *load_ns));
     let (Some(side), Some(load_ns)) = (side, load_ns) else {
         what.push("mask: no turns can be laid from it, the sides and the plan's load".into());
         return what;
     };
+    let shortest_ns = shortest_slice_ns(mask.gap_ns, load_ns / sides.len() as u64);
+    if mask.slice_ns < shortest_ns {
+        what.push(format!(
+            "mask: slices of {} ns, and with gaps of {} ns they are at least {shortest_ns} ns",
+            mask.slice_ns, mask.gap_ns
+        ));
+    }
     let turns = Turns::lay(sides.len(), mask, load_ns, Pattern::Alternating);
     for (which, found, expected) in [
         (

@@ -83,9 +83,13 @@ fn what_a_pair_shares_is_held_against_each_other_and_the_plan() {
         (A, "mask.seed: expected", |dir| {
             edit(dir, "plan.yaml", "seed: 7", "seed: 8")
         }),
-        (B, "slices of 20000000 ns are shorter than 20 gaps", |dir| {
-            set(dir, B, "/mask/gap_ns", json!(1_000_001));
-        }),
+        (
+            B,
+            "slices of 20000000 ns, and with gaps of 1000001 ns",
+            |dir| {
+                set(dir, B, "/mask/gap_ns", json!(1_000_001));
+            },
+        ),
         (B, "no turns can be laid", |dir| {
             set(dir, B, "/mask/slice_ns", json!(0))
         }),
