@@ -1,6 +1,7 @@
 //! Clearing up: what carries this kit's labels and belongs to nobody alive. Nothing else is touched.
 
 use std::collections::HashMap;
+use std::time::{Duration, Instant};
 
 use bollard::models::{ContainerSummary, ImageSummary};
 use bollard::query_parameters::{
@@ -12,6 +13,9 @@ use super::explain::explain;
 use super::lock::Lock;
 use super::{Engine, IMAGE_LABEL, RUN_LABEL};
 use crate::error::Result;
+
+/// A container that somebody else is removing is waited for so long.
+const REMOVAL_BY_OTHERS: Duration = Duration::from_secs(10);
 
 /// What was found (and removed, unless it was only a look).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -89,21 +93,33 @@ impl Engine {
             .map_err(|e| explain(&format!("remove the image {name}"), e))
     }
 
-    /// Removes a container, running or not; false if there was none any more.
+    /// Removes a container, running or not, and returns once it is gone; false if there was none any more.
     pub(super) async fn remove_container(&self, name: &str) -> Result<bool> {
         use bollard::errors::Error::DockerResponseServerError;
         let options = RemoveContainerOptionsBuilder::default()
             .force(true)
             .v(true)
             .build();
-        match self.docker.remove_container(name, Some(options)).await {
-            Ok(()) => Ok(true),
-            // 409: somebody else is removing it at this moment.
-            Err(DockerResponseServerError {
-                status_code: 404 | 409,
-                ..
-            }) => Ok(false),
-            Err(error) => Err(explain(&format!("remove the container {name}"), error)),
+        let patience = Instant::now() + REMOVAL_BY_OTHERS;
+        let mut was_there = false;
+        loop {
+            let removed = self.docker.remove_container(name, Some(options.clone()));
+            match removed.await {
+                Ok(()) => return Ok(true),
+                Err(DockerResponseServerError {
+                    status_code: 404, ..
+                }) => return Ok(was_there),
+                // It is being removed at this moment, perhaps for a request of ours that was interrupted.
+                Err(DockerResponseServerError {
+                    status_code: 409, ..
+                }) if Instant::now() < patience => {
+                    was_there = true;
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+                Err(error) => {
+                    return Err(explain(&format!("remove the container {name}"), error));
+                }
+            }
         }
     }
 
@@ -160,6 +176,13 @@ fn image_names(image: &ImageSummary) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Write};
+    use std::os::unix::net::UnixListener;
+    use std::path::Path;
+    use std::thread::JoinHandle;
+
+    use bollard::{API_DEFAULT_VERSION, Docker};
+
     use super::*;
 
     #[test]
@@ -178,6 +201,52 @@ mod tests {
             "",
         ] {
             assert!(!is_of_a_build(&of(name)), "{name}");
+        }
+    }
+    /// An engine whose answers are these statuses, one after the other.
+    fn answering(socket: &Path, statuses: &'static [u16]) -> (Engine, JoinHandle<()>) {
+        let listener = UnixListener::bind(socket).unwrap();
+        let answers = std::thread::spawn(move || {
+            for status in statuses {
+                let (mut peer, _) = listener.accept().unwrap();
+                assert!(peer.read(&mut [0; 4096]).unwrap() > 0);
+                let body = r#"{"message":"so it is"}"#;
+                write!(
+                    peer,
+                    "HTTP/1.1 {status} So\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\
+                     Connection: close\r\n\r\n{body}",
+                    body.len()
+                )
+                .unwrap();
+            }
+        });
+        let socket = socket.to_str().unwrap();
+        let engine = Engine {
+            docker: Docker::connect_with_unix(socket, 5, API_DEFAULT_VERSION).unwrap(),
+            version: String::new(),
+            api: String::new(),
+            cgroup_driver: String::new(),
+            cgroup_version: String::new(),
+            storage: String::new(),
+        };
+        (engine, answers)
+    }
+
+    #[test]
+    fn a_container_that_others_are_removing_is_waited_for() {
+        let table: [(&[u16], Option<bool>); 4] = [
+            (&[404], Some(false)),
+            (&[409, 409, 404], Some(true)),
+            (&[409, 200], Some(true)),
+            (&[409, 500], None),
+        ];
+        for (statuses, was_there) in table {
+            let dir = tempfile::tempdir().unwrap();
+            let (engine, answers) = answering(&dir.path().join("engine"), statuses);
+            let runtime = crate::runtime().unwrap();
+            let removed = runtime.block_on(engine.remove_container("x"));
+            answers.join().unwrap();
+            assert_eq!(removed.ok(), was_there, "{statuses:?}");
         }
     }
 }
