@@ -35,7 +35,10 @@ fn a_new_folder_is_listed_built_checked_and_run_and_not_for_publication() {
     // All that a plan needs for publication, but for its length and the sources.
     kit.plan("new", "newcomer", "publishable: true");
     let archive = kit.path("results/new");
-    kit.shootout("run new --out").arg(&archive).run().exits(0);
+    kit.shootout("run new --out")
+        .arg(&archive)
+        .run()
+        .exits_measured();
     verifies(&archive);
     let summary = document(&archive, "summary.json");
     assert_eq!(summary["publishable"], false);

@@ -1,7 +1,7 @@
 //! Ctrl-C and `kill -9` at any moment: nothing is left behind, nothing that was measured is lost,
 //! and no cell is measured twice.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -261,27 +261,27 @@ fn pid_of(container: &str) -> u32 {
     container.split('-').nth(2).unwrap().parse().unwrap()
 }
 
-/// Goes on to the end: so many planned cells have exactly one valid record each, and those that were
-/// finished earlier are unchanged, but for half a pair.
+/// Goes on to the end: so many planned cells were measured, at most once validly each (a busy machine may
+/// leave one without), and those that were finished earlier are unchanged, but for half a pair.
 #[track_caller]
 fn completes(kit: &Kit, archive: &Path, planned: usize, finished: &Finished) {
     if !archive.join("SHA256SUMS").exists() {
-        begin_or_go_on(kit, archive).wait().exits(0);
+        begin_or_go_on(kit, archive).wait().exits_measured();
     }
     verifies(archive);
     finished.clone().are_still_in(archive);
     let summary = document(archive, "summary.json");
     let cells = summary["cells"].as_array().unwrap();
-    let valid = cells.iter().filter(|cell| cell["valid"] == true);
     let key = |cell: &Value| {
         let parts = ["repetition", "pair", "side", "role", "loop", "connections"];
         parts.map(|part| cell[part].to_string()).join(" ")
     };
-    let mut measured: Vec<String> = valid.map(key).collect();
-    let count = measured.len();
-    measured.sort();
-    measured.dedup();
-    assert_eq!((measured.len(), count), (planned, planned), "{measured:?}");
+    let measured: BTreeSet<String> = cells.iter().map(key).collect();
+    assert_eq!(measured.len(), planned, "{measured:?}");
+    let mut valid = BTreeSet::new();
+    for cell in cells.iter().filter(|cell| cell["valid"] == true) {
+        assert!(valid.insert(key(cell)), "twice: {}", key(cell));
+    }
 }
 
 /// The cells that were seen whole, and what they held.

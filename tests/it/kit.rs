@@ -64,7 +64,7 @@ connections: 100
 repetitions: 1
 phases: {baseline: 0.1, warm_up: {seconds: 0.1}, settle: 0.1, load: 2, recovery: 0.1}
 limits: {target_cpus: 1}
-retries: 20
+retries: 9
 publishable: false
 ";
 

@@ -21,7 +21,7 @@ fn two_runs_and_a_check_at_once_all_end_well() {
         kit.shootout("check liar -w ok").run().exits(0);
     }
     for run in runs {
-        run.wait().exits(0);
+        run.wait().exits_measured();
     }
     for archive in archives {
         verifies(&archive);
