@@ -203,6 +203,7 @@ mod tests {
             assert!(!is_of_a_build(&of(name)), "{name}");
         }
     }
+
     /// An engine whose answers are these statuses, one after the other.
     fn answering(socket: &Path, statuses: &'static [u16]) -> (Engine, JoinHandle<()>) {
         let listener = UnixListener::bind(socket).unwrap();
