@@ -3,6 +3,7 @@
 
 pub mod affinity;
 pub mod agent;
+pub mod awake;
 pub mod cell;
 pub mod cli;
 pub mod cmd;

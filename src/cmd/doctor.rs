@@ -1,18 +1,17 @@
 //! `doctor`: what this machine can and cannot measure.
 
 use super::run::topology;
-use super::{Context, print_folded, print_json};
+use super::{Context, machine, print_folded, print_json};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::guard::doctor::{Asked, findings};
 use crate::guard::{Finding, Level};
 use crate::plan::cpus::{CpuAsk, allot};
-use crate::sample::Roots;
-use crate::sample::host::{Host, free_disk_mib};
+use crate::sample::host::free_disk_mib;
 
 /// Prints what was found and what to do about it; exit 3 if something fails.
 pub fn doctor(context: &Context) -> Result<()> {
-    let host = Host::read(&Roots::default());
+    let host = machine();
     let allotment = allot(&topology(&host), &CpuAsk::Count(1), None).ok();
     let (target_cpus, load_cpus): (Vec<u32>, Vec<u32>) = match &allotment {
         Some(cpus) => (cpus.target.iter().collect(), cpus.load.iter().collect()),

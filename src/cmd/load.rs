@@ -44,6 +44,7 @@ pub fn load(context: &Context, asked: &cli::Load) -> Result<()> {
         ))
         .next("choose another name for --hlog"));
     }
+    crate::awake::keep();
     if let Some(cpus) = &asked.cpus {
         crate::affinity::keep_to(cpus.iter())?;
     }

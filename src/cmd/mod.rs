@@ -2,10 +2,13 @@
 
 use std::io::IsTerminal;
 
+use crate::awake;
 use crate::cli::{Cli, Color, Common, Verb};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::plan::Kit;
+use crate::sample::Roots;
+use crate::sample::host::Host;
 use crate::ui::{self, Ui, Volume};
 
 mod build;
@@ -87,6 +90,12 @@ fn context(common: Common) -> Context {
         json: common.json,
         kit: common.kit,
     }
+}
+
+/// The machine as whatever measures has it: with CPUs that are kept awake, where that is allowed.
+fn machine() -> Host {
+    awake::keep();
+    Host::read(&Roots::default())
 }
 
 /// Prints a document for scripts.

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::compare::{Named, read};
 use super::run::{Begin, claimed, perform, settled, unclaimed, unfinished_plan};
 use super::unpacked::Unpacked;
-use super::{Context, print, print_json};
+use super::{Context, machine, print, print_json};
 use crate::cli;
 use crate::error::{Error, Exit, Result};
 use crate::load::clock;
@@ -18,8 +18,6 @@ use crate::record::source::Source;
 use crate::record::sums;
 use crate::record::versions::versions;
 use crate::report::reproduction;
-use crate::sample::Roots;
-use crate::sample::host::Host;
 use crate::stats::reproduce::{self, Claim, Reproduction};
 
 /// What is to be reproduced.
@@ -169,7 +167,7 @@ impl Subject {
         plan: impl FnOnce() -> Result<Plan>,
         dir: &Path,
     ) -> Result<()> {
-        let host = Host::read(&Roots::default());
+        let host = machine();
         let resume = asked.resume.as_deref();
         let plan = match resume {
             Some(dir) => unfinished_plan(dir, None, &asked.run)?,

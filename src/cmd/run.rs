@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::job::Job;
-use super::{Context, print};
+use super::{Context, machine, print};
 use crate::agent::binary::agent_binary;
 use crate::cell::Bench;
 use crate::cli;
@@ -35,7 +35,7 @@ pub fn run(
     resume: Option<&Path>,
 ) -> Result<()> {
     let kit = context.kit()?;
-    let host = Host::read(&Roots::default());
+    let host = machine();
     let plan = match (resume, name) {
         (Some(dir), _) => unfinished_plan(dir, name, asked)?,
         (None, name) => {
@@ -49,7 +49,7 @@ pub fn run(
 /// Runs the kit's plan of that name between these sides.
 pub fn duel(context: &Context, asked: &cli::Duel) -> Result<()> {
     let kit = context.kit()?;
-    let host = Host::read(&Roots::default());
+    let host = machine();
     let plan = settled(duel_plan(&kit, asked)?, &host, &asked.run.overrides)?;
     perform(context, &kit, host, plan, &asked.run, &Begin::new(None))
 }
@@ -72,7 +72,7 @@ fn duel_plan(kit: &Kit, asked: &cli::Duel) -> Result<Plan> {
 /// Runs the kit's plan of that name for these targets.
 pub fn sustain(context: &Context, asked: &cli::Sustain) -> Result<()> {
     let kit = context.kit()?;
-    let host = Host::read(&Roots::default());
+    let host = machine();
     check_names(&kit, &asked.targets, &asked.workload)?;
     let mut plan = kit.plan(SUSTAIN)?;
     if !asked.workload.is_empty() {
@@ -260,11 +260,8 @@ pub(super) async fn bench<'a>(
     load_cpus: Option<&CpuList>,
 ) -> Result<Bench<'a>> {
     let binary = agent_binary()?;
-    let cpus = allot(
-        &topology(&Host::read(&Roots::default())),
-        &limits.target_cpus,
-        load_cpus,
-    )?;
+    let host = Host::read(&Roots::default());
+    let cpus = allot(&topology(&host), &limits.target_cpus, load_cpus)?;
     Ok(Bench {
         run,
         agent: images.agent(&binary).await?,

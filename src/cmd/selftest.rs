@@ -8,6 +8,7 @@ use crate::selftest;
 pub fn selftest(context: &Context) -> Result<()> {
     let program = std::env::current_exe()
         .map_err(|e| Error::unexpected(format!("cannot find this program's own file: {e}")))?;
+    crate::awake::keep();
     let report = selftest::run(&program, |what| context.ui.now(what));
     context.ui.over();
     if context.json {

@@ -237,7 +237,9 @@ fn turbo_allowed(host: &Host, _: &Asked) -> Finding {
 }
 
 fn idle_depth(host: &Host, _: &Asked) -> Finding {
-    let exit_us = host.facts.idle_states.as_deref().and_then(idle_exit_us);
+    let limit_us = host.facts.exit_limit_us;
+    let states = host.facts.idle_states.as_deref();
+    let exit_us = states.and_then(|states| idle_exit_us(states, limit_us));
     idle_states::GUARD.finding(
         idle_states::deepest(exit_us),
         "idle CPUs wake up within microseconds",

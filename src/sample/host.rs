@@ -1,6 +1,7 @@
 //! The machine that measures: what must not change between cells, and what it was doing at the time.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -50,6 +51,9 @@ pub struct Facts {
     pub idle_driver: Option<String>,
     /// How deep they may sleep.
     pub idle_states: Option<Vec<IdleState>>,
+    /// The longest way out of an idle state that is allowed at this time; without a limit there is no such field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_limit_us: Option<u32>,
     /// Whether this is a virtual machine.
     pub hypervisor: Option<bool>,
     /// When the kernel uses huge pages: `always`, `madvise` or `never`.
@@ -145,6 +149,7 @@ impl Facts {
             turbo: turbo(cpu),
             idle_driver: line(&cpu.join("cpuidle/current_driver")).filter(|name| name != "none"),
             idle_states: idle_states(&cpu.join("cpu0/cpuidle")),
+            exit_limit_us: exit_limit_us(roots),
             hypervisor: hypervisor(roots),
             transparent_huge_pages: line(&roots.sys.join("kernel/mm/transparent_hugepage/enabled"))
                 .and_then(|choices| chosen(&choices)),
@@ -271,8 +276,24 @@ pub(super) fn idle_states(folder: &Path) -> Option<Vec<IdleState>> {
     (!states.is_empty()).then_some(states)
 }
 
+/// The file of [`exit_limit_us`].
+pub const EXIT_LIMIT: &str = "cpu_dma_latency";
+
+/// What the kernel keeps idle states to, for those who asked for it: a native 32-bit integer.
+pub(super) fn exit_limit_us(roots: &Roots) -> Option<u32> {
+    /// PM_QOS_CPU_LATENCY_DEFAULT_VALUE: nobody asked.
+    const UNLIMITED: i32 = 2_000_000_000;
+    let mut bytes = [0; 4];
+    let mut file = std::fs::File::open(roots.dev.join(EXIT_LIMIT)).ok()?;
+    file.read_exact(&mut bytes).ok()?;
+    let limit_us = i32::from_ne_bytes(bytes);
+    u32::try_from(limit_us)
+        .ok()
+        .filter(|_| limit_us != UNLIMITED)
+}
+
 /// x86 CPUs say so themselves. Elsewhere only a "yes" can be seen.
-pub(super) fn hypervisor(roots: &Roots) -> Option<bool> {
+pub fn hypervisor(roots: &Roots) -> Option<bool> {
     let cpuinfo = text(&roots.proc.join("cpuinfo")).unwrap_or_default();
     let flags = cpuinfo.lines().find(|line| line.starts_with("flags"));
     let flag = flags.map(|line| line.split_whitespace().any(|flag| flag == "hypervisor"));
@@ -476,9 +497,34 @@ mod tests {
     }
 
     #[test]
+    fn a_limit_of_the_way_out_of_idle_states_is_read_where_somebody_asked_for_one() {
+        let tree = Tree::new();
+        assert_eq!(exit_limit_us(&tree.roots), None);
+        for (asked_us, limit_us) in [
+            (0, Some(0)),
+            (10, Some(10)),
+            (2_000_000_000, None),
+            (-1, None),
+        ] {
+            tree.write("dev/cpu_dma_latency", i32::to_ne_bytes(asked_us));
+            assert_eq!(exit_limit_us(&tree.roots), limit_us, "{asked_us}");
+        }
+        tree.write("dev/cpu_dma_latency", "0");
+        assert_eq!(exit_limit_us(&tree.roots), None, "half a number");
+    }
+
+    #[test]
     fn the_fingerprint_is_of_the_facts_alone() {
         let tree = machine();
         let before = Host::read(&tree.roots);
+        tree.write("dev/cpu_dma_latency", 0_i32.to_ne_bytes());
+        let awake = Host::read(&tree.roots);
+        assert_ne!(
+            before.fingerprint(),
+            awake.fingerprint(),
+            "no mixture in one archive"
+        );
+        tree.write("dev/cpu_dma_latency", 2_000_000_000_i32.to_ne_bytes());
         tree.write("proc/loadavg", "9 9 9\n");
         let busy = Host::read(&tree.roots);
         assert_eq!(before.fingerprint(), busy.fingerprint());

@@ -20,6 +20,8 @@ pub struct Roots {
     pub sys: PathBuf,
     /// The folder of `os-release`, as `/etc`.
     pub etc: PathBuf,
+    /// The devices, as `/dev`.
+    pub dev: PathBuf,
 }
 
 impl Default for Roots {
@@ -28,6 +30,7 @@ impl Default for Roots {
             proc: "/proc".into(),
             sys: "/sys".into(),
             etc: "/etc".into(),
+            dev: "/dev".into(),
         }
     }
 }

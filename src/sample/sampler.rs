@@ -156,11 +156,12 @@ pub(crate) mod tests {
                 proc: at("proc"),
                 sys: at("sys"),
                 etc: at("etc"),
+                dev: at("dev"),
             };
             Self { folder, roots }
         }
 
-        pub(crate) fn write(&self, path: &str, text: &str) {
+        pub(crate) fn write(&self, path: &str, text: impl AsRef<[u8]>) {
             let path = self.folder.path().join(path);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();

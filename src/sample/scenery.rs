@@ -100,7 +100,7 @@ pub fn read(roots: &Roots, cpus: &[u32]) -> Reading {
             .collect(),
         turbo: host::turbo(system),
         idle_exit_us: host::idle_states(&system.join("cpu0/cpuidle"))
-            .and_then(|s| idle_exit_us(&s)),
+            .and_then(|states| idle_exit_us(&states, host::exit_limit_us(roots))),
         on_battery: host::on_battery(roots),
         hypervisor: host::hypervisor(roots),
     }
@@ -204,10 +204,13 @@ fn thermal_throttles(folder: &Path, cpus: &[u32]) -> Option<u64> {
     counts.flatten().reduce(u64::saturating_add)
 }
 
-/// The longest way out of a state that is in use.
-pub fn idle_exit_us(states: &[IdleState]) -> Option<u64> {
-    let used = states.iter().filter(|state| state.enabled != Some(false));
-    used.filter_map(|state| state.exit_latency_us).max()
+/// The longest way out of a state that is in use: one that is enabled, and within the limit if there is one.
+pub fn idle_exit_us(states: &[IdleState], limit_us: Option<u32>) -> Option<u64> {
+    let enabled = states.iter().filter(|state| state.enabled != Some(false));
+    let exits = enabled.filter_map(|state| state.exit_latency_us);
+    exits
+        .filter(|exit_us| limit_us.is_none_or(|limit_us| *exit_us <= u64::from(limit_us)))
+        .max()
 }
 
 #[cfg(test)]
@@ -270,6 +273,18 @@ mod tests {
             tree.write(&path, text);
         }
         tree
+    }
+
+    #[test]
+    fn an_idle_state_is_in_use_if_it_is_enabled_and_within_the_limit() {
+        let tree = metal();
+        let exit_us = || read(&tree.roots, &[0]).idle_exit_us;
+        tree.write("sys/devices/system/cpu/cpu0/cpuidle/state2/disable", "0\n");
+        assert_eq!(exit_us(), Some(133));
+        for (limit_us, expected) in [(200, 133), (10, 2), (0, 0)] {
+            tree.write("dev/cpu_dma_latency", i32::to_ne_bytes(limit_us));
+            assert_eq!(exit_us(), Some(expected), "{limit_us}");
+        }
     }
 
     #[test]

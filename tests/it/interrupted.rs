@@ -261,8 +261,8 @@ fn pid_of(container: &str) -> u32 {
     container.split('-').nth(2).unwrap().parse().unwrap()
 }
 
-/// Goes on to the end: so many planned cells were measured, at most once validly each (a busy machine may
-/// leave one without), and those that were finished earlier are unchanged, but for half a pair.
+/// Goes on to the end: so many planned cells were measured, each unit validly at most once (a busy machine
+/// may leave one without), and those that were finished earlier are unchanged, but for half a pair.
 #[track_caller]
 fn completes(kit: &Kit, archive: &Path, planned: usize, finished: &Finished) {
     if !archive.join("SHA256SUMS").exists() {
@@ -272,15 +272,27 @@ fn completes(kit: &Kit, archive: &Path, planned: usize, finished: &Finished) {
     finished.clone().are_still_in(archive);
     let summary = document(archive, "summary.json");
     let cells = summary["cells"].as_array().unwrap();
-    let key = |cell: &Value| {
-        let parts = ["repetition", "pair", "side", "role", "loop", "connections"];
-        parts.map(|part| cell[part].to_string()).join(" ")
+    let name = |cell: &Value, parts: &[&str]| -> String {
+        let parts: Vec<String> = parts.iter().map(|part| cell[part].to_string()).collect();
+        parts.join(" ")
     };
-    let measured: BTreeSet<String> = cells.iter().map(key).collect();
+    let planned_cell = ["repetition", "pair", "side", "role", "loop", "connections"];
+    let measured: BTreeSet<String> = cells.iter().map(|cell| name(cell, &planned_cell)).collect();
     assert_eq!(measured.len(), planned, "{measured:?}");
+    // A unit is a cell, or all cells of a pair, of which one that is invalid has all of them measured again.
+    let mut attempts: BTreeMap<(String, u64), bool> = BTreeMap::new();
+    for cell in cells {
+        let unit = name(cell, &["repetition", "pair", "role"]);
+        let attempt = (unit, cell["attempt"].as_u64().unwrap());
+        *attempts.entry(attempt).or_insert(true) &= cell["valid"] == true;
+    }
     let mut valid = BTreeSet::new();
-    for cell in cells.iter().filter(|cell| cell["valid"] == true) {
-        assert!(valid.insert(key(cell)), "twice: {}", key(cell));
+    for ((unit, attempt), is_valid) in attempts {
+        let is_first = !is_valid || valid.insert(unit.clone());
+        assert!(
+            is_first,
+            "{unit}: attempt {attempt} is valid, and not the first"
+        );
     }
 }
 
