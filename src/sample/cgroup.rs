@@ -390,7 +390,7 @@ mod tests {
         tree.write("proc/42/cgroup", "0::/docker/4b89\n");
         tree.write(
             "proc/self/mountinfo",
-            &format!("35 22 0:30 / {mount} rw - cgroup2 cgroup2 rw\n"),
+            format!("35 22 0:30 / {mount} rw - cgroup2 cgroup2 rw\n"),
         );
         assert_eq!(Cgroup::of_pid(&tree.roots, 42).unwrap_err().exit as u8, 3);
         assert_eq!(Cgroup::of_pid(&tree.roots, 41).unwrap_err().exit as u8, 3);

@@ -222,7 +222,7 @@ pub(crate) mod tests {
         let members = "4:memory:/docker/4b89\n8:pids:/docker/4b89\n3:cpuset:/docker/4b89\n\
                        2:cpuacct:/docker/4b89\n1:cpu:/docker/4b89\n0::/docker/4b89\n";
         tree.write("proc/42/cgroup", members);
-        tree.write("proc/70/cgroup", &members.replace("4b89", "a9e7"));
+        tree.write("proc/70/cgroup", members.replace("4b89", "a9e7"));
         let mut mountinfo = String::new();
         for name in ["memory", "pids", "cpuset", "cpuacct", "cpu"] {
             let point = tree.dir(&format!("cgroup/{name}"));
@@ -274,7 +274,7 @@ pub(crate) mod tests {
         let point = tree.dir("cgroup");
         tree.write(
             "proc/self/mountinfo",
-            &format!("35 22 0:30 / {point} rw shared:9 - cgroup2 cgroup2 rw,nsdelegate\n"),
+            format!("35 22 0:30 / {point} rw shared:9 - cgroup2 cgroup2 rw,nsdelegate\n"),
         );
         let scope = "docker-4b89.scope/";
         let files = [

@@ -15,8 +15,10 @@ use crate::program::Running;
 
 /// How often a run is ended before it may go on to its end.
 const TIMES: usize = 4;
-/// A cell of these plans takes about this long, so this reaches into the second.
-const LATEST: Duration = Duration::from_secs(6);
+/// Kills come until so long after a start: a cell of these plans takes less, and a pair of theirs, so that
+/// some are whole by then.
+const CELL: Duration = Duration::from_secs(6);
+const PAIR_OF_CELLS: Duration = Duration::from_secs(25);
 
 #[test]
 fn a_run_that_is_interrupted_ends_with_130_and_what_goes_on() {
@@ -30,7 +32,7 @@ fn a_run_that_is_interrupted_ends_with_130_and_what_goes_on() {
         let mut run = begin_or_go_on(&kit, &archive);
         // The very first moments belong to the loader, which knows nothing of signals yet.
         hears_signals(&mut run);
-        let moment = moments.next();
+        let moment = moments.next(CELL);
         if wait_at_most(&mut run, moment) {
             break;
         }
@@ -56,7 +58,7 @@ fn a_run_that_is_interrupted_ends_with_130_and_what_goes_on() {
 fn a_runner_that_is_killed_leaves_nothing_that_the_next_run_does_not_clear() {
     let kit = kit();
     kit.plan("long", "liar", "repetitions: 3");
-    survives_kills(&kit, TIMES, 3);
+    survives_kills(&kit, TIMES, CELL, 3);
 }
 
 /// `cargo test --test it twenty -- --ignored --nocapture`
@@ -65,7 +67,7 @@ fn a_runner_that_is_killed_leaves_nothing_that_the_next_run_does_not_clear() {
 fn a_runner_survives_twenty_kills() {
     let kit = kit();
     kit.plan("long", "liar", "repetitions: 12");
-    survives_kills(&kit, 20, 12);
+    survives_kills(&kit, 20, CELL, 12);
 }
 
 /// Of a duel a kill may fall between the records of two sides.
@@ -78,13 +80,13 @@ fn a_duel_survives_twenty_kills() {
         .replace("pairs: 1", "pairs: 4");
     kit.write("workloads/plans/long.yaml", &pairs);
     // Four pairs and a null one, of two sides with two loads each.
-    survives_kills(&kit, 20, 5 * 4);
+    survives_kills(&kit, 20, PAIR_OF_CELLS, 5 * 4);
 }
 
 /// Kills a run of the plan `long` so often, at any moment, and goes on each time: in the end there are so
 /// many planned cells, each with one valid record, and nothing is left behind.
 #[track_caller]
-fn survives_kills(kit: &Kit, times: usize, planned: usize) {
+fn survives_kills(kit: &Kit, times: usize, latest: Duration, planned: usize) {
     let _turn = turn();
     let mut finished = Finished::default();
     let archive = kit.path("results/long");
@@ -94,7 +96,7 @@ fn survives_kills(kit: &Kit, times: usize, planned: usize) {
     for _ in 0..times {
         let mut run = begin_or_go_on(kit, &archive);
         let pid = run.pid();
-        let moment = moments.next();
+        let moment = moments.next(latest);
         if wait_at_most(&mut run, moment) {
             break;
         }
@@ -332,7 +334,7 @@ impl Finished {
     }
 }
 
-/// Moments up to [`LATEST`], others in every run of the tests.
+/// Moments, others in every run of the tests.
 struct Moments(u64);
 
 impl Moments {
@@ -342,12 +344,13 @@ impl Moments {
         Self(since.as_nanos() as u64)
     }
 
-    fn next(&mut self) -> Duration {
+    /// From none to `latest`.
+    fn next(&mut self, latest: Duration) -> Duration {
         // Knuth's MMIX generator; the high bits are the good ones.
         self.0 = self
             .0
             .wrapping_mul(6364136223846793005)
             .wrapping_add(1442695040888963407);
-        LATEST * (self.0 >> 32) as u32 / u32::MAX
+        latest * (self.0 >> 32) as u32 / u32::MAX
     }
 }
