@@ -12,8 +12,8 @@ pub const GUARD: Guard = Guard {
     reads: "how deep idle CPUs sleep",
     when: When::Before,
     fires: Level::Warn,
-    fix: "measure as root, who may keep CPUs from deep sleep (/dev/cpu_dma_latency): the kit does; \
-          or compare latencies only at the same rate",
+    fix: "keep CPUs from deep sleep while measuring (cpupower idle-set -D 10), on the host that owns \
+          them; or compare latencies only at the same rate",
     judge,
 };
 
