@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use super::documents::{Documents, environment, generator, image_list};
 use super::interrupts::Interrupts;
 use super::run::{bench, provable};
-use super::units::{Holes, Units, is_attempt_of};
+use super::units::{Holes, Units, unmeasured};
 use super::{Context, print, swept_engine};
 use crate::cell::Bench;
 use crate::engine::{self, Engine, Image, Images};
@@ -15,7 +15,7 @@ use crate::error::{Error, Exit, Result};
 use crate::plan::{Adapter, Agenda, Kit, Matrix, Plan, Workload};
 use crate::record::archive::Archive;
 use crate::record::planned::Planned;
-use crate::record::schema::{CellKey, Summary};
+use crate::record::schema::Summary;
 use crate::report::{self, terminal};
 use crate::sample::host::Host;
 use crate::stats::gate::Gate;
@@ -191,11 +191,7 @@ impl Job<'_> {
             return (open > 0)
                 .then(|| format!("{open} searches ended at a rate that has no valid run"));
         }
-        let measured = |key: &&CellKey| {
-            let mut attempts = summary.cells.iter().filter(|cell| is_attempt_of(cell, key));
-            attempts.any(|cell| cell.load.valid)
-        };
-        match self.matrix.cells().filter(|key| !measured(key)).count() {
+        match unmeasured(&self.matrix, &summary.cells) {
             0 => None,
             count => Some(format!("{count} cells have no valid run")),
         }
