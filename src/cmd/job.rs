@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use super::attempts::unmeasured;
 use super::documents::{Documents, environment, generator, image_list};
 use super::interrupts::Interrupts;
 use super::run::{bench, provable};
-use super::units::{Holes, Units, unmeasured};
+use super::units::{Holes, Units};
 use super::{Context, print, swept_engine};
 use crate::cell::Bench;
 use crate::engine::{self, Engine, Image, Images};

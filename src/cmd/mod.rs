@@ -11,6 +11,7 @@ use crate::sample::Roots;
 use crate::sample::host::Host;
 use crate::ui::{self, Ui, Volume};
 
+mod attempts;
 mod build;
 mod check;
 mod clean;

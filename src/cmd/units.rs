@@ -1,15 +1,16 @@
 //! The run's loop: every planned unit that has no valid record yet, in the plan's order, tried again
 //! within the plan's bound, written before the next one starts.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use super::attempts::{is_attempt, is_attempt_of};
 use super::job::Job;
 use crate::cell::{self, Bench, Contest, Entry, Measured, Refusal, Rhythms, Trouble};
 use crate::engine::Image;
 use crate::error::{Error, Result};
 use crate::guard::{Level, gate};
-use crate::plan::{Agenda, Matrix, Outcome, Unit, dry_run};
+use crate::plan::{Agenda, Outcome, Unit, dry_run};
 use crate::record::archive::{Archive, Evidence};
 use crate::record::schema::{Cell, CellKey, Hole};
 use crate::report::table;
@@ -400,40 +401,6 @@ fn outcome(cell: &Cell) -> String {
     format!("{who}{cpu} CPU us per request, p50 {p50} us, p99 {p99} us, {health}")
 }
 
-/// Whether a cell is an attempt at a planned one.
-fn is_attempt_of(cell: &Cell, planned: &CellKey) -> bool {
-    is_attempt(&cell.key, planned)
-}
-
-fn is_attempt(key: &CellKey, planned: &CellKey) -> bool {
-    CellKey {
-        attempt: planned.attempt,
-        ..key.clone()
-    } == *planned
-}
-
-/// How many planned cells have no valid run. The sides of a pair have one only if all are valid in the same attempt.
-pub(super) fn unmeasured(matrix: &Matrix, cells: &[Cell]) -> usize {
-    let valid_attempts = |key: &CellKey| -> BTreeSet<u32> {
-        let attempts = cells.iter().filter(|cell| is_attempt_of(cell, key));
-        let valid = attempts.filter(|cell| cell.load.valid);
-        valid.map(|cell| cell.key.attempt).collect()
-    };
-    let is_measured = |load: &&[CellKey]| {
-        let sides = load.iter().map(valid_attempts);
-        let shared = sides.reduce(|shared, side| &shared & &side);
-        shared.is_some_and(|shared| !shared.is_empty())
-    };
-    let loads = matrix
-        .units
-        .iter()
-        .flat_map(|unit| unit.cells.chunks(unit.sides()));
-    loads
-        .filter(|load| !is_measured(load))
-        .map(<[CellKey]>::len)
-        .sum()
-}
-
 /// A parity failure stops the run: whatever it would measure, it would not be the same work.
 fn stopped(title: &str, refusal: &Refusal) -> Error {
     let log = refusal.log_tail();
@@ -445,60 +412,4 @@ fn stopped(title: &str, refusal: &Refusal) -> Error {
     Error::incomplete(format!("{title}: {}{log}", refusal.reason)).next(
         "`shootout check NAME` shows every row; --keep-going makes holes of such cells and goes on",
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn key(side: &str, connections: u32) -> CellKey {
-        CellKey {
-            adapter: "x".into(),
-            pair: Some(1),
-            side: Some(side.into()),
-            connections,
-            attempt: 1,
-            ..CellKey::default()
-        }
-    }
-
-    #[test]
-    fn a_pair_is_measured_where_all_sides_are_valid_in_one_attempt() {
-        let pair = [key("a", 8), key("b", 8), key("a", 16), key("b", 16)];
-        let unit = Unit {
-            cells: pair.to_vec(),
-        };
-        let matrix = Matrix {
-            units: vec![unit],
-            holes: vec![],
-        };
-        /// Side, connections and attempt of the valid ones.
-        type Valid = &'static [(&'static str, u32, u32)];
-        let table: [(Valid, usize); 5] = [
-            (&[], 4),
-            (&[("a", 8, 1), ("b", 8, 1)], 2),
-            (&[("a", 8, 1), ("b", 8, 2), ("a", 16, 3), ("b", 16, 3)], 2),
-            (&[("a", 8, 1), ("b", 8, 2), ("a", 8, 2)], 2),
-            (&[("a", 8, 1), ("b", 8, 1), ("a", 16, 2), ("b", 16, 2)], 0),
-        ];
-        for (valid, expected) in table {
-            let mut cells = vec![];
-            for attempt in 1..=3 {
-                for key in &pair {
-                    let key = CellKey {
-                        attempt,
-                        ..key.clone()
-                    };
-                    let mut cell = Cell {
-                        key: key.clone(),
-                        ..Cell::default()
-                    };
-                    let side = key.side.as_deref().unwrap();
-                    cell.load.valid = valid.contains(&(side, key.connections, attempt));
-                    cells.push(cell);
-                }
-            }
-            assert_eq!(unmeasured(&matrix, &cells), expected, "{valid:?}");
-        }
-    }
 }

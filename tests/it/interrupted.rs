@@ -112,7 +112,7 @@ fn survives_kills(kit: &Kit, times: usize, latest: Duration, planned: usize) {
         }
     }
     let whole = cells(&archive).len();
-    eprintln!("{kills} kills; {whole} of {planned} cells were whole after the last");
+    eprintln!("{kills} kills; {whole} cells were whole after the last, and {planned} are planned");
     let pids = left.iter().map(|one| pid_of(&one.name)).collect::<Vec<_>>();
     completes(kit, &archive, planned, &finished);
     for pid in pids {
@@ -274,17 +274,16 @@ fn completes(kit: &Kit, archive: &Path, planned: usize, finished: &Finished) {
     finished.clone().are_still_in(archive);
     let summary = document(archive, "summary.json");
     let cells = summary["cells"].as_array().unwrap();
-    let name = |cell: &Value, parts: &[&str]| -> String {
-        let parts: Vec<String> = parts.iter().map(|part| cell[part].to_string()).collect();
-        parts.join(" ")
-    };
     let planned_cell = ["repetition", "pair", "side", "role", "loop", "connections"];
-    let measured: BTreeSet<String> = cells.iter().map(|cell| name(cell, &planned_cell)).collect();
+    let measured: BTreeSet<String> = cells
+        .iter()
+        .map(|cell| named(cell, &planned_cell))
+        .collect();
     assert_eq!(measured.len(), planned, "{measured:?}");
     // A unit is a cell, or all cells of a pair, of which one that is invalid has all of them measured again.
     let mut attempts: BTreeMap<(String, u64), bool> = BTreeMap::new();
     for cell in cells {
-        let unit = name(cell, &["repetition", "pair", "role"]);
+        let unit = named(cell, &["repetition", "pair", "role"]);
         let attempt = (unit, cell["attempt"].as_u64().unwrap());
         *attempts.entry(attempt).or_insert(true) &= cell["valid"] == true;
     }
@@ -296,6 +295,12 @@ fn completes(kit: &Kit, archive: &Path, planned: usize, finished: &Finished) {
             "{unit}: attempt {attempt} is valid, and not the first"
         );
     }
+}
+
+/// These of a cell's fields, in one line.
+fn named(cell: &Value, fields: &[&str]) -> String {
+    let fields: Vec<String> = fields.iter().map(|field| cell[field].to_string()).collect();
+    fields.join(" ")
 }
 
 /// The cells that were seen whole, and what they held.
@@ -316,7 +321,7 @@ impl Finished {
 
     /// A kill between the records of two sides leaves half a pair: it is measured again.
     fn forget_half_pairs(&mut self) {
-        let unit = |cell: &Value| ["pair", "role", "attempt"].map(|key| cell[key].to_string());
+        let unit = |cell: &Value| named(cell, &["pair", "role", "attempt"]);
         let read = |bytes: &Vec<u8>| serde_json::from_slice::<Value>(bytes).unwrap();
         let mut sides: BTreeMap<_, usize> = BTreeMap::new();
         for cell in self
