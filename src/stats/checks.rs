@@ -5,8 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::claim::{CHECK, percent};
-use super::groups;
-use super::interval::{Interval, slope};
+use super::interval::{Interval, mean, slope};
 use super::metric::by_slices;
 use super::pairs::Pair;
 use crate::record::schema::Cell;
@@ -95,7 +94,8 @@ pub fn changes(slice_effect: Option<Change>, trend: Option<Change>) -> Vec<Strin
 }
 
 /// Why verdicts on time that passes are withheld: a side that works in the background takes the others'
-/// time, and who did not look does not know. `cells` are of all sides of all pairs.
+/// time, and who did not look does not know. `cells` are of all sides of all pairs. The mean over pairs is
+/// judged: a garbage collector works in bursts, of which most blocks, and so a median, see nothing.
 pub fn background<'a>(cells: impl Iterator<Item = &'a Cell>) -> Option<String> {
     let mut seen: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for cell in cells {
@@ -110,11 +110,11 @@ pub fn background<'a>(cells: impl Iterator<Item = &'a Cell>) -> Option<String> {
     if seen.is_empty() {
         return Some("background: nobody looked for work outside the slices".to_owned());
     }
-    let medians = seen.into_iter().filter_map(|(who, shares)| {
-        let median = groups::spread(shares)?.median;
-        (median > BACKGROUND_PCT).then(|| format!("{who} {median:.1} %"))
+    let restless = seen.into_iter().filter_map(|(who, shares)| {
+        let share = mean(&shares)?;
+        (share > BACKGROUND_PCT).then(|| format!("{who} {share:.1} %"))
     });
-    let restless: Vec<String> = medians.collect();
+    let restless: Vec<String> = restless.collect();
     (!restless.is_empty()).then(|| {
         format!(
             "background: over {BACKGROUND_PCT} % of a side's CPU outside its own slices is the others' \
