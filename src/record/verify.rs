@@ -1,7 +1,5 @@
 //! Verification: every number computed again from what the archive holds, without Docker or network.
 
-mod turns;
-
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -9,23 +7,25 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::{Error, Exit, Result};
-use crate::parity::{Transcript, drawn};
+use crate::parity::drawn;
 use crate::plan::cell_seed;
 use crate::plan::spec::Arrivals;
 use crate::record::archive::{self, CELL_FILES};
-use crate::record::planned::{self, Planned};
-use crate::record::schema::{Cell, Hole, SCHEMA, Summary};
+use crate::record::planned::Planned;
+use crate::record::schema::{Cell, SCHEMA, Summary};
 use crate::record::source::Source;
-use crate::record::{compare, derive, hlog, samples, sums};
-use crate::report;
-use crate::stats::groups::{self, Run};
+use crate::record::{compare, sums};
 
 mod clocks;
 mod design;
+mod evidence;
 mod sources;
+mod summary;
 mod times;
+mod turns;
 
 use design::{Design, is_alone};
+use evidence::Evidence;
 use sources::Sources;
 
 /// The most findings that are listed: the first ones say what is wrong.
@@ -383,95 +383,6 @@ impl Check {
         }
     }
 
-    /// Recomputes the summary, and its renderings where this program can know them.
-    fn summary(
-        &mut self,
-        source: &Source,
-        mut found: Value,
-        cells: Option<Vec<(&str, Cell)>>,
-        design: Option<&Design>,
-    ) -> Option<Summary> {
-        // One cell after the other: all of them as JSON take ten times as much memory as they do.
-        let listed = found.get_mut("cells").map_or(Value::Null, Value::take);
-        if let Some(list) = found.get_mut("cells") {
-            *list = Value::Array(vec![]);
-        }
-        let read = serde_json::from_value::<Summary>(found.clone())
-            .map_err(|e| Error::unverified(format!("not a summary of schema {SCHEMA}: {e}")));
-        let mut read = self.expect("summary.json", read)?;
-        let cells = cells?;
-        read.cells = self.listed(&cells, listed)?;
-        if let Some(design) = design {
-            self.against_plan(design, &cells, &read.holes);
-        }
-        let cells: Vec<Cell> = cells.into_iter().map(|(_, cell)| cell).collect();
-        let run = planned::run(source, &cells);
-        let run = self.expect("", run)?;
-        // Reasons that plan and cells show must be there; others are the run's own.
-        let shown = &run.unpublishable_reasons;
-        let mut reasons = read.unpublishable_reasons.clone();
-        if self.same_version {
-            reasons.retain(|reason| !shown.contains(reason));
-            reasons.splice(0..0, shown.iter().cloned());
-        } else if reasons.is_empty() {
-            reasons.clone_from(shown);
-        }
-        let run = Run {
-            generator: read.generator.clone(),
-            holes: read.holes.clone(),
-            unpublishable_reasons: reasons,
-            ..run
-        };
-        let mut expected = groups::summary(run, cells);
-        expected.cells.clear();
-        // An older one stays what it is; a newer one was refused.
-        expected.schema = read.schema;
-        self.compare("summary.json", &expected, &found);
-        if self.same_version {
-            for (path, text) in [
-                ("summary.csv", report::csv::render(&read)),
-                ("report.md", report::markdown::render(&read)),
-            ] {
-                // Byte by byte: what is no text, or too long to be read, is no rendering either.
-                let found = source.has(path).then(|| source.read(path));
-                if found.is_some_and(|found| found.ok().as_deref() != Some(text.as_bytes())) {
-                    self.find(path, "is not what summary.json renders as");
-                }
-            }
-        }
-        Some(read)
-    }
-
-    /// The cells as the summary lists them, each compared with the archive's own.
-    fn listed(&mut self, cells: &[(&str, Cell)], listed: Value) -> Option<Vec<Cell>> {
-        let Value::Array(listed) = listed else {
-            self.find("summary.json", "cells: expected a list");
-            return None;
-        };
-        if listed.len() != cells.len() {
-            let (expected, found) = (cells.len(), listed.len());
-            let what = format!("cells: expected a list of {expected}, found a list of {found}");
-            self.find("summary.json", &what);
-            return None;
-        }
-        let mut read = Vec::with_capacity(listed.len());
-        for (index, ((_, cell), found)) in cells.iter().zip(listed).enumerate() {
-            let known = self.findings.len();
-            self.compare("summary.json", cell, &found);
-            for finding in self.findings.iter_mut().skip(known) {
-                finding.what = format!("cells[{index}].{}", finding.what);
-            }
-            let cell = serde_json::from_value(found)
-                .map_err(|e| Error::unverified(format!("cells[{index}]: not a cell: {e}")));
-            read.push(self.expect("summary.json", cell)?);
-        }
-        Some(read)
-    }
-
-    fn against_plan(&mut self, design: &Design, cells: &[(&str, Cell)], holes: &[Hole]) {
-        design.check(cells, holes, &mut |file, what| self.find(file, what));
-    }
-
     fn compare(&mut self, file: &str, expected: &impl Serialize, found: &Value) {
         let mut expected = match serde_json::to_value(expected) {
             Ok(expected) => expected,
@@ -518,54 +429,6 @@ fn without_prose(document: &mut Value) {
         }
         Value::Array(list) => list.iter_mut().for_each(without_prose),
         _ => {}
-    }
-}
-
-/// A cell as it stands in the archive, and what its figures are computed from.
-struct Evidence {
-    cell: Cell,
-    totals: hlog::Totals,
-    rows: Vec<samples::Sample>,
-    transcript: Transcript,
-}
-
-impl Evidence {
-    fn read(source: &Source, name: &str, found: &Value) -> Result<Self> {
-        let cell: Cell = serde_json::from_value(found.clone())
-            .map_err(|e| Error::unverified(format!("not a cell of schema {SCHEMA}: {e}")))?;
-        let text = |file: &'static str| {
-            let text = source.text(&format!("cells/{name}/{file}"));
-            text.map_err(|e| e.at(file))
-        };
-        let totals = hlog::read_totals(&text("latency.hlog")?).map_err(|e| e.at("latency.hlog"))?;
-        let csv = text("samples.csv")?;
-        let rows = samples::read(&csv).map_err(|e| e.at("samples.csv"))?;
-        if samples::write(&rows) != csv {
-            return Err(Error::unverified(
-                "samples.csv: not written as an archive writes it",
-            ));
-        }
-        let transcript = serde_json::from_str(&text("parity.json")?)
-            .map_err(|e| Error::unverified(format!("parity.json: not a transcript: {e}")))?;
-        Ok(Self {
-            cell,
-            totals,
-            rows,
-            transcript,
-        })
-    }
-
-    /// What the cell's file should say.
-    fn expected(&self, sources: &mut Sources, planned: &Planned) -> Result<Cell> {
-        let mut cell = self.cell.clone();
-        cell.shapes = self.transcript.shapes();
-        let given = derive::Given {
-            healthy: planned.healthy,
-            main_thread: sources.adapter(&cell.key.adapter)?.main_thread,
-            load_ns: planned.load_ns(&cell.key),
-        };
-        derive::cell(&mut cell, &self.totals.clocks, &self.rows, &given);
-        Ok(cell)
     }
 }
 
