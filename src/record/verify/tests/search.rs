@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::record::archive::Archive;
+use crate::record::schema::Hole;
 use crate::stats::sustain::Trial;
 
 /// Finishes an archive again after a change, as someone with this very program would.
